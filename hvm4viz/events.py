@@ -1,0 +1,159 @@
+"""Records of what a pass did: all that the machine tells its observers.
+
+Codes of outcomes, reasons and origins are fixed by the tables here and mirrored in ``kernels/layout.h``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+OUTCOMES: Final = (
+    "unrun",
+    "done",
+    "deferred",
+    "contended",
+    "forked",
+    "fuel",
+    "starved",
+    "parked",
+    "stale",
+    "aborted",
+    "error",
+)
+"""How a task ends a pass; the code is the index. ``unrun`` is never recorded (the entry waits, untouched)."""
+
+REASONS: Final = ("", "take", "publish", "release", "busy", "claim")
+"""Why a deferral or contention happened; the code is the index, 0 is none."""
+
+ORIGINS: Final = ("fresh", "resume", "hop", "wake", "poll")
+"""How the entry came onto this frontier; the code is the index."""
+
+EVENT: Final = np.dtype(
+    [
+        ("thread", "<u4"),
+        ("loc", "<u4"),
+        ("slot", "<u4"),
+        ("interactions", "<u4"),
+        ("cells", "<u4"),
+        ("outcome", "u1"),
+        ("reason", "u1"),
+        ("side", "u1"),
+        ("origin", "u1"),
+    ]
+)
+"""One task's record in one pass (24 bytes): acting thread, root cell of the task, slot that stopped it (0: none),
+interactions charged to it, cells it allocated, outcome, reason, side of the slot, origin of the entry."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunHeader:
+    """What an observer learns before the first pass.
+
+    Attributes
+    ----------
+    source : tuple of (str, str)
+        (name, text) of the program and its includes, in order of reading.
+    entry, mode : str
+    limit : int or None
+    machine : dict
+        Every setting of ``Machine`` by name, in the order of its fields.
+    rules : tuple of str
+        Name of each rule id, for the rule counts.
+    blocks, threads_per_block, region_size : int
+        Geometry: owner block of region r is told by ``PassRecord.given``.
+    regions : ndarray of uint32, shape (n_regions,)
+        Owner block of each region in use when the run starts.
+    device : str
+    kernel : str
+        SHA-256 of the kernel text.
+    """
+
+    source: tuple[tuple[str, str], ...]
+    entry: str
+    mode: str
+    limit: int | None
+    machine: dict[str, object]
+    rules: tuple[str, ...]
+    blocks: int
+    threads_per_block: int
+    region_size: int
+    regions: NDArray[np.uint32]
+    device: str
+    kernel: str
+
+
+@dataclass(frozen=True, slots=True)
+class PassRecord:
+    """What one pass did. Arrays are views that live until the next pass: copy what you keep.
+
+    Attributes
+    ----------
+    index : int
+        Pass number, from 0.
+    frontier : int
+        Number of entries that the pass was given.
+    events : ndarray of EVENT, shape (n_run,)
+        One record per entry that ran, in the frontier's order.
+    interactions : int
+        Interactions counted in this pass (a shared atom is charged to each reader, counted once).
+    rules : ndarray of uint64, shape (n_rules,)
+        Interactions by rule id.
+    cells : ndarray of uint32, shape (n_regions,)
+        Cells in use in each region at the end of the pass.
+    given : tuple of (int, int)
+        (region, block) of each region given after the pass.
+    parked : int
+        Tasks parked at the end of the pass.
+    remote : ndarray of uint32, shape (n_regions,)
+        Linear cells of each region written by threads of other blocks in this pass.
+    longest : int
+        Most interactions that one entry was charged in this pass (for the ideal parallelism).
+    device : str
+        Name of the device that ran the pass.
+    device_ns, host_ns : int
+        Time in the dispatch, and in the host between the last pass and the end of this one.
+    """
+
+    index: int
+    frontier: int
+    events: NDArray[np.void]
+    interactions: int
+    rules: NDArray[np.uint64]
+    cells: NDArray[np.uint32]
+    given: tuple[tuple[int, int], ...]
+    parked: int
+    remote: NDArray[np.uint32]
+    longest: int
+    device: str
+    device_ns: int
+    host_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class RunEnd:
+    """What an observer learns after the last pass: status by name, message, result lines, log lines."""
+
+    status: str
+    message: str
+    lines: tuple[str, ...]
+    log: tuple[str, ...]
+
+
+class Observer(Protocol):
+    """Anything that wants to know what a run does: the recorder is one."""
+
+    def begin(self, header: RunHeader) -> None:
+        """Take the header, before pass 0."""
+        ...
+
+    def on_pass(self, record: PassRecord) -> None:
+        """Take the record of one pass, after it is acknowledged."""
+        ...
+
+    def end(self, end: RunEnd) -> None:
+        """Take the end of the run, whatever ended it."""
+        ...
