@@ -1,0 +1,80 @@
+"""From the table of options to parsers, and from what they parsed to the arguments of ``run``."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import re
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+from hvm4viz.options import GROUPS, Door, options
+from hvm4viz.settings import Machine
+
+
+def add_options(parser: argparse.ArgumentParser, door: Door) -> None:
+    """Add the options of one door to a parser, group by group."""
+    for title, members in GROUPS.items():
+        group = parser.add_argument_group(title)
+        for option in members:
+            if door not in option.doors:
+                continue
+            text = option.help.replace("%", "%%")
+            if option.kind is None:
+                group.add_argument(*option.flags, dest=option.dest, action="store_true", default=None, help=text)
+                continue
+            group.add_argument(
+                *option.flags,
+                dest=option.dest,
+                type=option.kind,
+                choices=option.choices or None,
+                metavar=option.metavar,
+                action="append" if option.many else "store",
+                help=text,
+            )
+
+
+def run_arguments(given: argparse.Namespace, door: Door) -> dict[str, Any]:
+    """Turn parsed options into the keyword arguments of ``run``.
+
+    Raises
+    ------
+    ValueError
+        If a setting of the machine is out of range or not in this version, or two options contradict each other.
+    """
+    values: dict[str, Any] = {option.dest: getattr(given, option.dest, None) for option in options(door)}
+    if values["collapse"] and values["mode"] == "snf":
+        raise ValueError("--collapse and --mode snf contradict each other; give one of them")
+    chosen = {o.dest: values[o.dest] for o in options(door) if o.target == "run" and values[o.dest] is not None}
+    machine = {o.dest: values[o.dest] for o in options(door) if o.target == "machine" and values[o.dest] is not None}
+    if values["collapse"]:
+        chosen["mode"] = "collapse"
+    return {**chosen, "machine": Machine(**machine)}
+
+
+def nearest(word: str, known: Sequence[str]) -> str:
+    """Say which of the known words was probably meant: a phrase to append to a message, or nothing."""
+    close = difflib.get_close_matches(word, known, n=1, cutoff=0.5)
+    return f" (did you mean {close[0]}?)" if close else ""
+
+
+def explain(message: str, door: Door) -> str:
+    """Add the nearest option or choice to a message of argparse's."""
+    if message.startswith("unrecognized arguments: "):
+        words = message.removeprefix("unrecognized arguments: ").split()
+        wrong = next((word.split("=")[0] for word in words if word.startswith("-")), None)
+        if wrong is None:
+            return f"too many arguments: {' '.join(words)}"
+        return f"unknown option {wrong}{nearest(wrong, [flag for option in options(door) for flag in option.flags])}"
+    choice = re.search(r"invalid choice: '?(.*?)'? \(choose from (.*)\)$", message)
+    if choice:
+        return message + nearest(choice[1], [word.strip(" '") for word in choice[2].split(",")])
+    return message
+
+
+class ShellParser(argparse.ArgumentParser):
+    """A parser of the command line that names the nearest option when it does not know one."""
+
+    def error(self, message: str) -> NoReturn:
+        """Print usage and message to standard error, exit with 2."""
+        super().error(explain(message, "shell"))

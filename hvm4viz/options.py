@@ -1,0 +1,176 @@
+"""One table of options: the command line and the notebook cell are both built from it, so neither lags the other.
+
+Defaults are not set here: an option that was not given is not passed on, and ``run`` and ``Machine`` decide.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import Final, Literal, cast
+
+from hvm4viz.settings import BUILT, CHOICES, Machine, parse_size
+
+Door = Literal["cell", "shell"]
+Target = Literal["machine", "run", "door"]
+
+BOTH: Final[tuple[Door, ...]] = ("cell", "shell")
+CELL: Final[tuple[Door, ...]] = ("cell",)
+SHELL: Final[tuple[Door, ...]] = ("shell",)
+
+DEVICES: Final = ("auto", "cpu", "metal", "cuda", "sim")
+MODES: Final = ("snf", "collapse")
+RECORDS: Final = ("off", "counts", "events")
+VIEWS: Final = ("auto", "static", "text", "none")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Option:
+    """One option.
+
+    Attributes
+    ----------
+    flags : tuple of str
+        Short form first, if there is one.
+    target : {"machine", "run", "door"}
+        Whose setting it is: ``Machine``'s, ``run``'s, or that of the door it came through.
+    dest : str
+        Name of that setting.
+    help : str
+    kind : callable or None
+        From text to value; None: a switch.
+    metavar : str or None
+    choices : tuple of str
+    many : bool
+        Whether it may be given more than once.
+    doors : tuple of {"cell", "shell"}
+        Where it is understood.
+    """
+
+    flags: tuple[str, ...]
+    target: Target
+    dest: str
+    help: str
+    kind: Callable[[str], object] | None
+    metavar: str | None
+    choices: tuple[str, ...]
+    many: bool
+    doors: tuple[Door, ...]
+
+
+def _option(
+    flags: str,
+    place: str,
+    text: str,
+    metavar: str | None = None,
+    *,
+    kind: Callable[[str], object] | None = str,
+    choices: tuple[str, ...] = (),
+    many: bool = False,
+    doors: tuple[Door, ...] = BOTH,
+) -> Option:
+    """Describe an option: its flags, ``target.dest``, its help, and what stands for its value."""
+    target, dest = place.split(".")
+    return Option(
+        flags=tuple(flags.split()),
+        target=cast("Target", target),
+        dest=dest,
+        help=text,
+        kind=kind,
+        metavar=metavar,
+        choices=choices,
+        many=many,
+        doors=doors,
+    )
+
+
+def _setting(flags: str, text: str, metavar: str | None = None, kind: Callable[[str], object] | None = str) -> Option:
+    """Describe a field of ``Machine``; name, choices and default are read from there."""
+    dest = flags.rsplit(maxsplit=1)[-1].removeprefix("--").replace("-", "_")
+    default = next(field.default for field in fields(Machine) if field.name == dest)
+    choices = CHOICES.get(dest, ())
+    built = BUILT.get(dest, choices)
+    note = "" if set(built) == set(choices) else f"; this version has {', '.join(built)} only"
+    return _option(flags, f"machine.{dest}", f"{text} (default: {default}{note})", metavar, kind=kind, choices=choices)
+
+
+def _size(text: str) -> int:
+    try:
+        return parse_size(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def _fuel(text: str) -> int | str:
+    return text if text == "auto" else int(text)
+
+
+def _seconds(text: str) -> float:
+    seconds = float(text)
+    if not 0 < seconds < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} must be a number of seconds above 0")
+    return seconds
+
+
+# fmt: off
+GROUPS: Final[dict[str, tuple[Option, ...]]] = {
+    "program": (
+        _option("-o --out", "door.out", "bind the run to NAME (it is also the cell's value)", "NAME", doors=CELL),
+        _option("-n --name", "door.name", "save this cell's definitions as BOOK", "BOOK", doors=CELL),
+        _option("-i --import", "door.imports", "add the definitions saved as BOOK (repeat)", "BOOK", many=True,
+                doors=CELL),
+        _option("-m --main", "run.entry", "entry definition (default: main)", "NAME"),
+        _option("--include-root", "door.include_root", "how far #include may reach (default: its folder)", "DIR"),
+        _option("-x --expand", "door.expand", "replace {{name}} by the notebook's variable", kind=None, doors=CELL),
+        _option("--no-run", "door.no_run", "parse and check only", kind=None),
+    ),
+    "run": (
+        _option("-D --device", "run.device", "where the kernel runs (default: auto)", choices=DEVICES),
+        _option("--mode", "run.mode", "normal form, or all branches of superpositions (default: snf)", choices=MODES),
+        _option("-C --collapse", "door.collapse", "short for --mode collapse", kind=None),
+        _option("-l --limit", "run.limit", "collapse, stop after N results; negative: all", "N", kind=int),
+        _option("-p --max-passes", "run.max_passes", "stop after N passes (default: 1000000)", "N", kind=int),
+        _option("--timeout", "run.timeout", "stop after SEC seconds (default: never)", "SEC", kind=_seconds),
+        _option("--workers", "run.workers", "host threads of the cpu device (default: one a core)", "N", kind=int),
+        _option("--seed", "run.seed", "schedule of the sim device (default: 0)", "N", kind=int),
+        _option("-c --check", "run.check", "compare with one block of one thread on the cpu", kind=None),
+        _option("--repeat", "run.repeat", "run N times and require one digest (default: 1)", "N", kind=int),
+    ),
+    "machine": (
+        _setting("-B --blocks", "logical blocks", "N", int),
+        _setting("-t --threads-per-block", "threads a block, a power of two", "N", int),
+        _setting("-s --region-size", "cells a region, a power of two", "CELLS", int),
+        _setting("-H --heap", "most memory the heap may take", "SIZE", _size),
+        _setting("-d --dup", "who may take a duplication slot"),
+        _setting("--owner-unit", "what owns a slot"),
+        _setting("--visibility", "when other threads see a published value"),
+        _setting("--shard", "how fresh entries are dealt"),
+        _setting("--defer", "what a deferred task does next"),
+        _setting("--fork", "whether strict operands are tasks of their own"),
+        _setting("--fuel", "interactions an entry may spend in a pass, or auto", "N", _fuel),
+        _setting("--memory", "where heap and frontier live"),
+    ),
+    "trace": (
+        _option("-R --record", "run.record", "how much to record (default: events)", choices=RECORDS),
+        _option("--trace-limit", "run.trace_limit", "most memory of the trace (default: 512 MiB)", "SIZE", kind=_size),
+        _option("--save", "run.save", "write the trace to FILE while running", "FILE", doors=CELL),
+        _option("-o --save", "run.save", "write the trace to FILE while running", "FILE", doors=SHELL),
+    ),
+    "output": (
+        _option("-v --view", "door.view", "what the cell shows (default: auto)", choices=VIEWS, doors=CELL),
+        _option("--fig", "door.fig", "draw a figure of the trace (repeat); FILE ends in .png, .pdf or .svg",
+                "KIND[=FILE]", many=True),
+        _option("-e --expect", "door.expect", "fail unless the answer is TEXT", "TEXT"),
+        _option("-q --quiet", "door.quiet", "show nothing but the answer and errors", kind=None, doors=SHELL),
+        _option("-q --quiet", "door.quiet", "show nothing but errors", kind=None, doors=CELL),
+        _option("--json", "door.json", "print one JSON object instead of the result lines", kind=None, doors=SHELL),
+    ),
+}
+"""Every option that this version supports, by group, in the order of the help text."""
+# fmt: on
+
+
+def options(door: Door) -> tuple[Option, ...]:
+    """Return the options of one door, in the order of the table."""
+    return tuple(option for group in GROUPS.values() for option in group if door in option.doors)
