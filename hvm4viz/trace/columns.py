@@ -1,0 +1,169 @@
+"""The columns of a recording: chunks of consecutive passes, in memory and on disk alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hvm4viz.events import EVENT, OUTCOMES
+
+ROW: Final = np.dtype(
+    [
+        ("frontier", "<u4"),
+        ("interactions", "<u8"),
+        ("longest", "<u4"),
+        ("parked", "<u4"),
+        ("device", "u1"),
+        ("device_ns", "<u8"),
+        ("host_ns", "<u8"),
+    ]
+)
+"""What each pass has one of; ``device`` is an index into the recording's device names."""
+
+TABLES: Final[dict[str, np.dtype[np.void]]] = {
+    "outcomes": np.dtype([("outcome", "u1"), ("count", "<u4")]),
+    "rules": np.dtype([("rule", "<u2"), ("count", "<u8")]),
+    "cells": np.dtype([("region", "<u4"), ("cells", "<u4")]),
+    "remote": np.dtype([("region", "<u4"), ("cells", "<u4")]),
+    "given": np.dtype([("region", "<u4"), ("block", "<u4")]),
+    "pairs": np.dtype([("home", "<u4"), ("owner", "<u4"), ("count", "<u4")]),
+    "events": EVENT,
+}
+"""What a pass has any number of. ``cells`` holds changes since the pass before; ``pairs`` counts deferrals by
+(home region, owner region) where the events themselves are not kept; the rest are counts of this pass, zeros left out."""
+
+N_OUTCOMES: Final = len(OUTCOMES)
+DEFERRED: Final = OUTCOMES.index("deferred")
+CONTENDED: Final = OUTCOMES.index("contended")
+
+
+@dataclass(frozen=True, slots=True)
+class Ragged:
+    """Rows of varying length: row i of a column is ``column[offsets[i]:offsets[i + 1]]``.
+
+    ``values`` is one array of records, or one array a field as Arrow keeps them.
+    """
+
+    offsets: NDArray[np.int64]
+    values: NDArray[np.void] | dict[str, NDArray[Any]]
+
+    @property
+    def n_values(self) -> int:
+        """Number of values in all rows together."""
+        return int(self.offsets[-1])
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of offsets and values."""
+        columns = self.values.values() if isinstance(self.values, dict) else (self.values,)
+        return self.offsets.nbytes + sum(column.nbytes for column in columns)
+
+    def column(self, name: str, start: int = 0, stop: int | None = None) -> NDArray[Any]:
+        """Return values ``start`` to ``stop`` of one field, without a copy."""
+        return self.values[name][start:stop]
+
+    def records(self, dtype: np.dtype[np.void], start: int = 0, stop: int | None = None) -> NDArray[np.void]:
+        """Return values ``start`` to ``stop`` as records; a copy only if they are kept a field each."""
+        if not isinstance(self.values, dict):
+            return self.values[start:stop]
+        names = dtype.names or ()
+        out = np.empty(self.values[names[0]][start:stop].size, dtype)
+        for name in names:
+            out[name] = self.values[name][start:stop]
+        return out
+
+    def rows(self) -> NDArray[np.int64]:
+        """Return the row of every value."""
+        return np.repeat(np.arange(self.offsets.size - 1), np.diff(self.offsets))
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A run of passes; ``kept`` tells whether their events are in it, or only their counts."""
+
+    first: int
+    kept: bool
+    rows: NDArray[np.void]
+    tables: dict[str, Ragged]
+
+    @property
+    def n_passes(self) -> int:
+        """Number of passes in it."""
+        return self.rows.size
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all columns."""
+        return self.rows.nbytes + sum(table.nbytes for table in self.tables.values())
+
+
+def ragged(rows: NDArray[Any], n_rows: int, values: NDArray[np.void]) -> Ragged:
+    """Group values by their row numbers, which ascend."""
+    offsets = np.zeros(n_rows + 1, np.int64)
+    np.cumsum(np.bincount(rows, minlength=n_rows), out=offsets[1:])
+    return Ragged(offsets, values)
+
+
+def from_parts(parts: Sequence[bytes | memoryview], dtype: np.dtype[np.void]) -> Ragged:
+    """Join one run of record bytes a row."""
+    offsets = np.zeros(len(parts) + 1, np.int64)
+    np.cumsum([len(part) for part in parts], out=offsets[1:])
+    joined = parts[0] if len(parts) == 1 else b"".join(parts)
+    return Ragged(offsets // dtype.itemsize, np.frombuffer(joined, dtype))
+
+
+def join(tables: Iterable[Ragged], dtype: np.dtype[np.void]) -> Ragged:
+    """Put tables of consecutive passes behind each other."""
+    parts = tuple(tables)
+    if len(parts) == 1:
+        return parts[0]
+    lengths = [np.diff(part.offsets) for part in parts]
+    offsets = np.zeros(sum(length.size for length in lengths) + 1, np.int64)
+    if not parts:
+        return Ragged(offsets, np.empty(0, dtype))
+    np.cumsum(np.concatenate(lengths), out=offsets[1:])
+    return Ragged(offsets, np.concatenate([part.records(dtype) for part in parts]))
+
+
+def records(dtype: np.dtype[np.void], **columns: NDArray[Any]) -> NDArray[np.void]:
+    """Build records from columns of one length."""
+    out = np.empty(next(iter(columns.values())).size, dtype)
+    for name, column in columns.items():
+        out[name] = column
+    return out
+
+
+def count_outcomes(events: Ragged) -> Ragged:
+    """Count the outcomes of each pass."""
+    n_rows = events.offsets.size - 1
+    key = events.column("outcome").astype(np.int64)
+    if n_rows > 1:
+        key += events.rows() * N_OUTCOMES
+    counts = np.bincount(key, minlength=n_rows * N_OUTCOMES)
+    at = np.flatnonzero(counts)
+    values = records(TABLES["outcomes"], outcome=at % N_OUTCOMES, count=counts[at])
+    return ragged(at // N_OUTCOMES, n_rows, values)
+
+
+def count_pairs(events: Ragged, region_size: int) -> Ragged:
+    """Count the deferrals of each pass by home region (of the task's root cell) and owner region (of the slot)."""
+    n_rows = events.offsets.size - 1
+    at = np.flatnonzero(events.column("outcome") == DEFERRED)
+    rows = np.searchsorted(events.offsets, at, side="right") - 1
+    keys = np.empty((at.size, 3), np.int64)
+    keys[:, 0] = rows
+    keys[:, 1] = events.column("loc")[at] // region_size
+    keys[:, 2] = events.column("slot")[at] // region_size
+    found, counts = np.unique(keys, axis=0, return_counts=True)
+    return ragged(
+        found[:, 0], n_rows, records(TABLES["pairs"], home=found[:, 1], owner=found[:, 2], count=counts)
+    )
+
+
+def no_values(n_rows: int, dtype: np.dtype[np.void]) -> Ragged:
+    """Return a table whose rows are all empty."""
+    return Ragged(np.zeros(n_rows + 1, np.int64), np.empty(0, dtype))

@@ -1,0 +1,222 @@
+"""The recorder: an observer that keeps what a run does, in memory and, if asked, on disk while it runs."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Final, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hvm4viz.events import EVENT, PassRecord, RunEnd, RunHeader
+from hvm4viz.settings import parse_size
+from hvm4viz.trace.columns import (
+    ROW,
+    TABLES,
+    Chunk,
+    Ragged,
+    count_outcomes,
+    count_pairs,
+    from_parts,
+    no_values,
+    ragged,
+    records,
+)
+from hvm4viz.trace.trace import Trace
+
+Level = Literal["off", "counts", "events"]
+"""How much a recorder keeps; each level holds all that the ones before it hold."""
+
+PASS_BYTES: Final = 192
+"""What one pass adds to a recording besides its events, roughly."""
+
+CHUNK_BYTES: Final = 1 << 20
+"""Pending bytes at which passes are gathered into a chunk (and written)."""
+
+CHUNK_PASSES: Final = 4096
+"""Pending passes at which they are gathered into a chunk (and written)."""
+
+FLUSH_S: Final = 0.2
+"""Longest that an acknowledged pass waits for the next one before both are written, in seconds."""
+
+_Pending = tuple[int, tuple[int, ...], bytes | memoryview, bytes, bytes, bytes, tuple[tuple[int, int], ...]]
+
+
+class Recorder:
+    """Keep the passes of one run.
+
+    Parameters
+    ----------
+    level : {"off", "counts", "events"}
+        How much to keep.
+    limit_bytes : int or str
+        Size at which events stop being kept; counts go on for every pass.
+    path : path-like, optional
+        File to write while the run goes on; it must not exist yet.
+    sync : bool
+        Write and sync every pass before it is acknowledged, instead of at least every 0.2 s or 1 MiB.
+
+    Raises
+    ------
+    ValueError
+        If the level or the limit is not one.
+    """
+
+    def __init__(
+        self,
+        level: Level = "events",
+        limit_bytes: int | str = "512 MiB",
+        path: str | Path | None = None,
+        *,
+        sync: bool = False,
+    ) -> None:
+        if level not in get_args(Level):
+            raise ValueError(f"record={level!r}: must be one of {', '.join(map(repr, get_args(Level)))}")
+        self.level: Level = level
+        self.limit_bytes = parse_size(limit_bytes)
+        self._sync = sync
+        self._header: RunHeader | None = None
+        self._end: RunEnd | None = None
+        self._chunks: list[Chunk] = []
+        self._pending: list[_Pending] = []
+        self._pending_bytes = 0
+        self._bytes = 0
+        self._keep = level == "events"
+        self._cells: NDArray[np.uint32] = np.zeros(0, np.uint32)
+        self._devices: dict[str, int] = {}
+        self._flushed_at = time.monotonic()
+        self._trace: Trace | None = None
+
+    def begin(self, header: RunHeader) -> None:
+        """Take the header, before pass 0."""
+        self._header = header
+        self._devices = {header.device: 0}
+
+    def on_pass(self, record: PassRecord) -> None:
+        """Take the record of one pass; when this returns, the pass is acknowledged."""
+        if self.level == "off":
+            return
+        device = self._devices.get(record.device)
+        if device is None:
+            device = self._devices.setdefault(record.device, len(self._devices))
+        events = record.events
+        size = events.nbytes + PASS_BYTES
+        if self._keep and self._bytes + size > self.limit_bytes:
+            self._seal()
+            self._keep = False
+        if size > CHUNK_BYTES:
+            self._seal()
+        # A pass enters by one append, so that an interrupt cannot leave half of it.
+        self._pending.append(
+            (
+                record.index,
+                (
+                    record.frontier,
+                    record.interactions,
+                    record.longest,
+                    record.parked,
+                    device,
+                    record.device_ns,
+                    record.host_ns,
+                ),
+                events.tobytes() if self._keep or size <= CHUNK_BYTES else _view(events),
+                record.rules.tobytes(),
+                self._changes(record.cells),
+                _nonzero(record.remote),
+                record.given,
+            )
+        )
+        self._pending_bytes += size
+        self._bytes += size if self._keep else PASS_BYTES
+        if self._pending_bytes > CHUNK_BYTES or len(self._pending) >= CHUNK_PASSES:
+            self._seal()
+
+    def end(self, end: RunEnd) -> None:
+        """Take the end of the run, whatever ended it."""
+        self._seal()
+        self._end = end
+        self._trace = None
+
+    @property
+    def trace(self) -> Trace:
+        """The passes acknowledged so far, as a trace that no longer changes."""
+        self._seal()
+        if self._trace is None:
+            self._trace = Trace(
+                self._header, self._end, tuple(self._chunks), level=self.level, devices=tuple(self._devices)
+            )
+        return self._trace
+
+    def _changes(self, cells: NDArray[np.uint32]) -> bytes:
+        """Return (region, cells) of the regions whose use changed since the last pass."""
+        last = self._cells
+        if cells.size != last.size:
+            last = np.zeros(cells.size, np.uint32)
+            last[: self._cells.size] = self._cells[: cells.size]
+            self._cells = last
+        at = (cells != last).nonzero()[0]
+        if not at.size:
+            return b""
+        out = np.empty((at.size, 2), np.uint32)
+        out[:, 0] = at
+        last[at] = out[:, 1] = cells[at]
+        return out.tobytes()
+
+    def _seal(self) -> None:
+        """Gather the pending passes into a chunk."""
+        if not self._pending:
+            return
+        # An interrupt may have come between the two steps below, the last time: leave out what is gathered already.
+        first = self._chunks[-1].first + self._chunks[-1].n_passes if self._chunks else 0
+        pending = [item for item in self._pending if item[0] >= first]
+        if pending:
+            self._chunks.append(self._chunk(first, pending))
+        self._pending = []
+        self._pending_bytes = 0
+        self._trace = None
+
+    def _chunk(self, first: int, pending: list[_Pending]) -> Chunk:
+        _, rows, events, rules, cells, remote, given = zip(*pending, strict=True)
+        n_rows = len(pending)
+        region_size = self._header.region_size if self._header else 1
+        all_events = from_parts(events, EVENT)
+        return Chunk(
+            first=first,
+            kept=self._keep,
+            rows=np.array(list(rows), ROW),
+            tables={
+                "outcomes": count_outcomes(all_events),
+                "rules": _dense_counts(rules),
+                "cells": from_parts(cells, TABLES["cells"]),
+                "remote": from_parts(remote, TABLES["remote"]),
+                "given": from_parts(
+                    [np.array(pairs, np.uint32).tobytes() if pairs else b"" for pairs in given], TABLES["given"]
+                ),
+                "pairs": no_values(n_rows, TABLES["pairs"]) if self._keep else count_pairs(all_events, region_size),
+                "events": all_events if self._keep else no_values(n_rows, EVENT),
+            },
+        )
+
+
+def _view(events: NDArray[np.void]) -> bytes | memoryview:
+    """Return the bytes of a pass that is gathered at once, if possible without a copy."""
+    return events.view(np.uint8).data if events.flags.c_contiguous else events.tobytes()
+
+
+def _nonzero(counts: NDArray[np.uint32]) -> bytes:
+    """Return (index, count) of the counts above zero."""
+    at = counts.nonzero()[0]
+    if not at.size:
+        return b""
+    out = np.empty((at.size, 2), np.uint32)
+    out[:, 0] = at
+    out[:, 1] = counts[at]
+    return out.tobytes()
+
+
+def _dense_counts(rules: tuple[bytes, ...]) -> Ragged:
+    """Turn one dense array of rule counts a pass into (rule, count) records."""
+    dense = np.frombuffer(b"".join(rules), np.uint64).reshape(len(rules), -1)
+    row, rule = dense.nonzero()
+    return ragged(row, len(rules), records(TABLES["rules"], rule=rule, count=dense[row, rule]))
