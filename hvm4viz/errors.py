@@ -195,9 +195,7 @@ class DeviceError(Hvm4vizError, RuntimeError):
         The run as far as it came, and its recording, when one had begun.
     """
 
-    def __init__(
-        self, message: str, *, text: str = "", run: object | None = None, trace: object | None = None
-    ) -> None:
+    def __init__(self, message: str, *, text: str = "", run: object | None = None, trace: object | None = None) -> None:
         super().__init__(message)
         self.text = text
         self.run = run

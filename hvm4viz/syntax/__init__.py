@@ -1,0 +1,1 @@
+"""The front end: source text to static cells, and terms back to text."""

@@ -1,0 +1,82 @@
+"""Files of a program: which ones may be read, and which were read already."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Mapping
+from pathlib import Path
+
+from hvm4viz import limits
+from hvm4viz.errors import Source
+from hvm4viz.syntax.tokens import decode
+
+
+class Unreadable(Exception):
+    """A file that is not there, is no file, is too large, or lies outside the root."""
+
+
+def read_source(path: Path, *, regular: bool = True) -> str:
+    """Read and decode a source file; with ``regular``, devices and pipes are refused."""
+    with path.open("rb") as file:
+        if regular and not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise Unreadable("it is no regular file")
+        data = file.read(limits.PROGRAM_BYTES_MAX + 1)
+    if len(data) > limits.PROGRAM_BYTES_MAX:
+        raise Unreadable(f"it has more than {limits.PROGRAM_BYTES_MAX:,} bytes")
+    return decode(data)
+
+
+class Files:
+    """The files read so far, by canonical path (D7).
+
+    Parameters
+    ----------
+    known : mapping of Path to str
+        Texts that need not be read again.
+    """
+
+    def __init__(self, known: Mapping[Path, str]) -> None:
+        self.known = known
+        self.texts: dict[Path, str] = {}
+        self.seen: set[Path] = set()
+
+    def include(self, written: str, source: Source, folder: Path, root: Path) -> tuple[Source, Path] | None:
+        """Read the file that an ``#include`` names.
+
+        Parameters
+        ----------
+        written : str
+            The path as it stands in the source.
+        source, folder : Source, Path
+            The including file, and its folder.
+        root : Path
+            Folder that no include may leave.
+
+        Returns
+        -------
+        file : (Source, Path) or None
+            Text and folder of the file, or None if it was read before.
+
+        Raises
+        ------
+        Unreadable
+            With the reason.
+        """
+        try:
+            path = (folder / written).resolve()
+            if not path.is_relative_to(root):
+                raise Unreadable(f"it lies outside the root folder {root}")
+            if path in self.seen:
+                return None
+            text = self.known[path] if path in self.known else read_source(path)
+        except OSError as fault:
+            raise Unreadable((fault.strerror or str(fault)).lower()) from None
+        except (ValueError, RuntimeError):  # a NUL or a surrogate in the path, a loop of links
+            raise Unreadable("the path is not valid") from None
+        if len(self.seen) >= limits.FILES_MAX:
+            raise Unreadable(f"a program has at most {limits.FILES_MAX:,} files")
+        self.seen.add(path)
+        self.texts[path] = text
+        name = os.path.normpath(os.path.join(os.path.dirname(source.name), written))
+        return Source(name, text.split("\0", 1)[0]), path.parent

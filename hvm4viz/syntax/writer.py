@@ -1,0 +1,240 @@
+"""From core terms to the static cells of a book: levels, indices, and the ends of automatic duplications.
+
+One walk over each definition, in pre-order with fields in slot order: that is the order in which the uses of a
+cloned variable are numbered (``language.md`` 7), so they are settled on the way.
+"""
+
+from __future__ import annotations
+
+from array import array
+from typing import Final
+
+from hvm4viz import limits
+from hvm4viz.syntax.core import AUTO, CHAIN, LAYERS, SEQ, TEXT
+from hvm4viz.syntax.parser import Definition, Parsed
+from hvm4viz.term import CHR, CON, EXT_MASK, EXT_SHIFT, LAM_ERA, NIL, SUC, TAG_SHIFT, VAL_MASK, Tag, arity_of, pack
+
+_CON: Final = pack(Tag.C00 + 2, CON)
+_SUC: Final = pack(Tag.C00 + 1, SUC)
+_CHR: Final = pack(Tag.C00 + 1, CHR)
+_NIL: Final = pack(Tag.C00, NIL)
+_NUM: Final = pack(Tag.NUM)
+_HEAD: Final = ~VAL_MASK
+
+_ARITIES: Final = tuple(arity_of(tag << TAG_SHIFT) for tag in range(128))
+_LEAVES: Final = frozenset({Tag.C00, Tag.NUM, Tag.REF, Tag.NAM, Tag.ERA, Tag.ANY})
+
+_Item = tuple[int, int, int, int]
+"""A core term, the cell it goes to, how many binders are around it, and how many environment entries."""
+
+
+class BookFull(Exception):
+    """More static cells, levels or automatic labels than words can address."""
+
+
+def automatic_labels(count: int, taken: set[int]) -> list[int] | range:
+    """Return the first automatic labels that the program does not use itself (D11)."""
+    end = limits.AUTO_LABEL_START + count + len(taken)
+    if end > limits.EXT_END:
+        raise BookFull
+    labels = range(limits.AUTO_LABEL_START, end)
+    return [label for label in labels if label not in taken][:count] if taken else labels
+
+
+class Writer:
+    """The cells written so far.
+
+    Attributes
+    ----------
+    words, spans : array of 64-bit int
+        Static cells, and the span that each came from (start << 32 | end). Cell 0 is never used.
+    places, indices : array of int
+        Cells that hold a variable, and how many environment entries lie between it and its binder.
+    """
+
+    def __init__(self, parsed: Parsed) -> None:
+        self.words = array("Q", [0])
+        self.spans = array("Q", [0])
+        self.places = array("I")
+        self.indices = array("I")
+        self._core = parsed.core
+        self._primitives = parsed.names.primitives
+        self._chains = parsed.scope.chains
+        self._labels = automatic_labels(parsed.scope.labels, parsed.names.labels)
+        self._stack: list[_Item] = []
+        # By variable: its word, the entries around its binder's body, and for a cloned one the uses so far.
+        count = len(parsed.scope.words)
+        self._word = [0] * count
+        self._entries = [0] * count
+        self._used = [-1] * count
+        self._writers = {
+            CHAIN: self._chain,
+            LAYERS: self._layers,
+            SEQ: self._sequence,
+            TEXT: self._text,
+            Tag.LAM: self._function,
+            Tag.DUP: self._duplication,
+            Tag.BJV: self._variable,
+            Tag.BJ0: self._variable,
+            Tag.BJ1: self._variable,
+        }
+
+    def write(self, definition: Definition) -> int:
+        """Write a definition; return the location of its root cell."""
+        root = self._cells([0], [definition.span])
+        stack = self._stack
+        stack.append((definition.term, root, 0, 0))
+        while stack:
+            item = stack.pop()
+            writer = self._writers.get(item[0] >> TAG_SHIFT)
+            if writer is None:
+                self._node(*item)
+            else:
+                writer(*item)
+            if len(self.words) > limits.STATIC_CELLS_MAX:
+                raise BookFull
+        return root
+
+    def _cells(self, words: array[int] | list[int], spans: array[int] | list[int]) -> int:
+        """Append cells; return the location of the first."""
+        place = len(self.words)
+        self.words.extend(words)
+        self.spans.extend(spans)
+        return place
+
+    def _node(self, term: int, cell: int, level: int, entries: int) -> None:
+        """Write any node whose fields are bound as it is."""
+        tag = term >> TAG_SHIFT
+        count = _ARITIES[tag] if tag != Tag.PRI else self._primitives[term >> EXT_SHIFT & EXT_MASK][1]
+        if not count:
+            self.words[cell] = term
+            return
+        source = term & VAL_MASK
+        fields = self._core.cells[source : source + count]
+        place = self._cells(fields, self._core.spans[source : source + count])
+        self.words[cell] = term & _HEAD | place
+        for index in range(count - 1, -1, -1):
+            if fields[index] >> TAG_SHIFT not in _LEAVES:
+                self._stack.append((fields[index], place + index, level, entries))
+
+    # Binders and variables.
+
+    def _function(self, term: int, cell: int, level: int, entries: int) -> None:
+        """Write a λ; one whose variable has no use makes no environment entry."""
+        body, variable = self._core.cells[term & VAL_MASK : (term & VAL_MASK) + 2]
+        level += 1
+        if level > limits.LEVELS_MAX:
+            raise BookFull
+        ext = term >> EXT_SHIFT & LAM_ERA
+        entries += not ext
+        self._word[variable] = pack(Tag.BJV, 0, level)
+        self._entries[variable] = entries
+        place = self._cells([0], self._core.spans[term & VAL_MASK : (term & VAL_MASK) + 1])
+        self.words[cell] = pack(Tag.LAM, ext | level, place)
+        self._stack.append((body, place, level, entries))
+
+    def _duplication(self, term: int, cell: int, level: int, entries: int) -> None:
+        """Write a duplication of the program."""
+        source = term & VAL_MASK
+        value, body, variable, label = self._core.cells[source : source + 4]
+        if label & AUTO:
+            label = self._labels[label & ~AUTO]
+        place = self._cells([0, 0], self._core.spans[source : source + 2])
+        self.words[cell] = pack(Tag.DUP, label, place)
+        self._stack.append((body, place + 1, level + 1, entries + 1))
+        self._stack.append((value, place, level, entries))
+        for side, tag in enumerate((Tag.BJ0, Tag.BJ1)):
+            self._word[variable + side] = pack(tag, label, level + 1)
+            self._entries[variable + side] = entries + 1
+
+    def _chain(self, term: int, cell: int, level: int, entries: int) -> None:
+        """Write the duplications of a cloned variable: end 0 of each is a use, end 1 goes to the next."""
+        source = term & VAL_MASK
+        body, variable = self._core.cells[source : source + 2]
+        span = self._core.spans[source]
+        value, bound = self._word[variable], self._entries[variable]
+        for sequence in self._chains[variable]:
+            label = self._labels[sequence]
+            place = self._cells([0, 0], [span, span])
+            self._bound(value, place, entries - bound)
+            self.words[cell] = pack(Tag.DUP, label, place)
+            cell = place + 1
+            level += 1
+            entries += 1
+            value, bound = pack(Tag.BJ1, label, level), entries
+        self._word[variable] = level
+        self._entries[variable] = entries
+        self._used[variable] = 0
+        self._stack.append((body, cell, level, entries))
+
+    def _bound(self, word: int, cell: int, index: int) -> None:
+        """Write a variable's word and index."""
+        self.words[cell] = word
+        self.places.append(cell)
+        self.indices.append(index)
+
+    def _variable(self, term: int, cell: int, level: int, entries: int) -> None:
+        """Write a use of a variable, or the end that this use of a cloned one gets."""
+        variable = term & VAL_MASK
+        word, bound = self._word[variable], self._entries[variable]
+        use = self._used[variable]
+        if use >= 0:
+            # The chain's last duplication has level ``word`` and entry ``bound``; its last end is the last use.
+            self._used[variable] = use + 1
+            labels = self._chains[variable]
+            side, back = (1, 0) if use == len(labels) else (0, len(labels) - 1 - use)
+            label = self._labels[labels[-1 - back]]
+            word = pack((Tag.BJ0, Tag.BJ1)[side], label, word - back)
+            bound -= back
+        self._bound(word, cell, entries - bound)
+
+    # Literals that stand for many nodes.
+
+    def _layers(self, term: int, cell: int, level: int, entries: int) -> None:
+        """Write layers of #SUC."""
+        count = term >> EXT_SHIFT & EXT_MASK
+        source = term & VAL_MASK
+        first = len(self.words)
+        if first + count > limits.STATIC_CELLS_MAX:
+            raise BookFull
+        span = self._core.spans[source]
+        self._cells(array("Q", range(_SUC | first + 1, (_SUC | first) + count)), array("Q", [span]) * (count - 1))
+        inner = self._cells([0], [span])
+        self.words[cell] = _SUC | first
+        self._stack.append((self._core.cells[source], inner, level, entries))
+
+    def _sequence(self, term: int, cell: int, level: int, entries: int) -> None:
+        """Write a list: a #CON for each item, item and tail side by side."""
+        count = term >> EXT_SHIFT & EXT_MASK
+        source = term & VAL_MASK
+        first = len(self.words)
+        if first + 2 * count > limits.STATIC_CELLS_MAX:
+            raise BookFull
+        items = self._core.cells[source : source + count + 1]
+        words = array("Q", bytes(16 * count))
+        words[0::2] = items[:-1]
+        words[1::2] = array("Q", range((_CON | first) + 2, (_CON | first) + 2 * count + 2, 2))
+        words[-1] = items[-1]
+        spans = array("Q", [self._core.spans[source + count]]) * (2 * count)
+        spans[0::2] = self._core.spans[source : source + count]
+        self._cells(words, spans)
+        self.words[cell] = _CON | first
+        for index in range(count - 1, -1, -1):
+            if items[index] >> TAG_SHIFT not in _LEAVES:
+                self._stack.append((items[index], first + 2 * index, level, entries))
+
+    def _text(self, term: int, cell: int, _level: int, _entries: int) -> None:
+        """Write a string: a #CON for each character, then the numbers in the #CHRs."""
+        text = self._core.texts[term & VAL_MASK]
+        count = len(text)
+        first = len(self.words)
+        if first + 3 * count > limits.STATIC_CELLS_MAX:
+            raise BookFull
+        words = array("Q", bytes(16 * count))
+        codes = first + 2 * count
+        words[0::2] = array("Q", range(_CHR | codes, (_CHR | codes) + count))
+        words[1::2] = array("Q", range((_CON | first) + 2, (_CON | first) + 2 * count + 2, 2))
+        words[-1] = _NIL
+        words.extend([_NUM | ord(character) for character in text])
+        self._cells(words, array("Q", [self.spans[cell]]) * (3 * count))
+        self.words[cell] = _CON | first
