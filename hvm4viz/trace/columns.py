@@ -34,7 +34,7 @@ TABLES: Final[dict[str, np.dtype[np.void]]] = {
     "events": EVENT,
 }
 """What a pass has any number of. ``cells`` holds changes since the pass before; ``pairs`` counts deferrals by
-(home region, owner region) where the events themselves are not kept; the rest are counts of this pass, zeros left out."""
+(home region, owner region) where the events themselves are not kept; the rest are counts of the pass, without zeros."""
 
 N_OUTCOMES: Final = len(OUTCOMES)
 DEFERRED: Final = OUTCOMES.index("deferred")
@@ -70,11 +70,8 @@ class Ragged:
         """Return values ``start`` to ``stop`` as records; a copy only if they are kept a field each."""
         if not isinstance(self.values, dict):
             return self.values[start:stop]
-        names = dtype.names or ()
-        out = np.empty(self.values[names[0]][start:stop].size, dtype)
-        for name in names:
-            out[name] = self.values[name][start:stop]
-        return out
+        parts = {name: column[start:stop] for name, column in self.values.items()}
+        return records(dtype, **parts)
 
     def rows(self) -> NDArray[np.int64]:
         """Return the row of every value."""
@@ -159,9 +156,7 @@ def count_pairs(events: Ragged, region_size: int) -> Ragged:
     keys[:, 1] = events.column("loc")[at] // region_size
     keys[:, 2] = events.column("slot")[at] // region_size
     found, counts = np.unique(keys, axis=0, return_counts=True)
-    return ragged(
-        found[:, 0], n_rows, records(TABLES["pairs"], home=found[:, 1], owner=found[:, 2], count=counts)
-    )
+    return ragged(found[:, 0], n_rows, records(TABLES["pairs"], home=found[:, 1], owner=found[:, 2], count=counts))
 
 
 def no_values(n_rows: int, dtype: np.dtype[np.void]) -> Ragged:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -85,17 +86,19 @@ def match_deferrals(trace: Trace) -> NDArray[np.void]:
 
 def _events_of_stopped_tasks(trace: Trace) -> dict[str, NDArray[np.int64]]:
     """Return the columns of all events whose root cell was ever stopped at a slot."""
-    stopped = [
-        table.column("loc", int(offsets[0]), int(offsets[-1]))[_stops(table.column("outcome", int(offsets[0]), int(offsets[-1])))]
-        for _, offsets, table in trace.parts()
-    ]
+    stopped: list[NDArray[np.uint32]] = []
+    for _, offsets, table in trace.parts():
+        lo, hi = int(offsets[0]), int(offsets[-1])
+        outcome = table.column("outcome", lo, hi)
+        stopped.append(table.column("loc", lo, hi)[(outcome == DEFERRED) | (outcome == CONTENDED)])
     cells = np.unique(np.concatenate(stopped)) if stopped else np.empty(0, np.uint32)
+    is_stopped = _membership(cells, trace.n_events)
     names = ("thread", "loc", "slot", "side", "reason", "outcome")
     found: dict[str, list[NDArray[np.int64]]] = {name: [] for name in (*names, "pass", "event")}
     start = 0
     for first, offsets, table in trace.parts():
         lo, hi = int(offsets[0]), int(offsets[-1])
-        at = np.flatnonzero(np.isin(table.column("loc", lo, hi), cells)) if cells.size else np.empty(0, np.int64)
+        at = np.flatnonzero(is_stopped(table.column("loc", lo, hi)))
         for name in names:
             found[name].append(table.column(name, lo, hi)[at])
         found["pass"].append(first + np.searchsorted(offsets, at + lo, side="right") - 1)
@@ -104,8 +107,14 @@ def _events_of_stopped_tasks(trace: Trace) -> dict[str, NDArray[np.int64]]:
     return {name: np.concatenate(parts) if parts else np.empty(0, np.int64) for name, parts in found.items()}
 
 
-def _stops(outcome: NDArray[np.uint8]) -> NDArray[np.bool_]:
-    return (outcome == DEFERRED) | (outcome == CONTENDED)
+def _membership(cells: NDArray[np.uint32], n_events: int) -> Callable[[NDArray[np.uint32]], NDArray[np.bool_]]:
+    """Return a test for being one of the cells: by a table of all cells where that is not larger than the events."""
+    last = int(cells.max(initial=0))
+    if last > 24 * n_events + 4096:
+        return lambda locs: np.isin(locs, cells)
+    table = np.zeros(last + 2, bool)
+    table[cells] = True
+    return lambda locs: table[np.minimum(locs, last + 1)]
 
 
 def deferral_pairs(trace: Trace) -> NDArray[np.void]:

@@ -58,7 +58,7 @@ class Sparse:
         out[self.passes, self.keys] = self.counts
         return out
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:  # noqa: FBT001
         """Let NumPy take it as the dense table."""
         return self.dense().astype(dtype or np.int64, copy=False)
 
@@ -109,7 +109,7 @@ class Steps:
             row[:] = state
         return out
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:  # noqa: FBT001
         """Let NumPy take it as the dense table."""
         return self.dense().astype(dtype or np.int64, copy=False)
 

@@ -10,15 +10,16 @@ from typing import Any, Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from hvm4viz.errors import TraceError
+from hvm4viz.errors import DamagedTrace, TraceError
 from hvm4viz.events import EVENT, OUTCOMES, RunEnd, RunHeader
 from hvm4viz.trace.columns import CONTENDED, DEFERRED, N_OUTCOMES, ROW, TABLES, Chunk, Ragged, join
 from hvm4viz.trace.deferrals import deferral_pairs, match_deferrals
 from hvm4viz.trace.digest import trace_digest
 from hvm4viz.trace.sparse import Sparse, Steps, check_pass
+from hvm4viz.trace.writer import save_trace
 
 State = Literal["complete", "interrupted", "damaged"]
-"""``complete``: up to the end of the run; ``interrupted``: a whole prefix; ``damaged``: bad bytes behind a whole prefix."""
+"""``complete``: up to the end of the run; ``interrupted``: a whole prefix; ``damaged``: bad bytes behind one."""
 
 NO_HEADER: Final = RunHeader((), "", "snf", None, {}, (), 1, 1, 1, np.zeros(0, np.uint32), "", "")
 
@@ -52,6 +53,8 @@ class Trace:
         devices: tuple[str, ...],
         state: State | None = None,
         note: str = "",
+        digest: str | None = None,
+        is_cut: bool = False,
     ) -> None:
         self.header = header or NO_HEADER
         self.end = end
@@ -60,6 +63,8 @@ class Trace:
         self.state: State = state or ("complete" if end else "interrupted")
         self.note = note
         self.chunks = chunks
+        self._recorded_digest = digest
+        self._is_cut = is_cut  # some result lines are not here, so that only the recorded digest is left
         self._joined: dict[str, Ragged] = {}
 
     def __repr__(self) -> str:
@@ -299,9 +304,7 @@ class Trace:
         """Return one field of the events of passes p0 to p1, as ``events`` does for all fields."""
         index = slice(p0, p1).indices(self.n_passes)
         self._need_events("events")
-        parts = [
-            table.column(name, int(offsets[0]), int(offsets[-1])) for _, offsets, table in self.parts(*index[:2])
-        ]
+        parts = [table.column(name, int(offsets[0]), int(offsets[-1])) for _, offsets, table in self.parts(*index[:2])]
         return parts[0] if len(parts) == 1 else np.concatenate([np.empty(0, EVENT[name]), *parts])
 
     def passes(self, p0: int | None = None, p1: int | None = None) -> NDArray[np.int64]:
@@ -352,9 +355,24 @@ class Trace:
         """
         return self._digest
 
+    def digest_or_none(self) -> str | None:
+        """Return the trace digest, or None where there is none."""
+        try:
+            return self.digest()
+        except TraceError:
+            return None
+
     @cached_property
     def _digest(self) -> str:
-        return trace_digest(self)
+        if self._is_cut and self._recorded_digest:
+            return self._recorded_digest
+        digest = trace_digest(self)
+        if self._recorded_digest not in (None, digest):
+            raise DamagedTrace(
+                f"the trace says that its digest is {self._recorded_digest}, but it is {digest}: "
+                "it is not as it was written"
+            )
+        return digest
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> Path:
         """Write the trace to one file, completely or not at all.
@@ -364,11 +382,11 @@ class Trace:
         TraceExists
             If the file is there already and ``overwrite`` was not asked for.
         """
-        raise NotImplementedError
+        return save_trace(self, path, overwrite=overwrite)
 
     def _need_events(self, what: str) -> None:
         if self.level in ("off", "counts"):
-            raise TraceError(f"{what}: this trace was recorded at level {self.level!r}; record at 'events' to have them")
+            raise TraceError(f"{what}: this trace was recorded at level {self.level!r}; record at 'events'")
 
     def _table(self, name: str) -> Ragged:
         if name not in self._joined:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -37,14 +38,12 @@ def header(machine: Machine | None = None, *, source: str = SOURCE, device: str 
     )
 
 
-def event(loc: int, outcome: int = DONE, *, slot: int = 0, reason: int = 0, side: int = 0, thread: int = 0) -> np.void:
+def event(loc: int, outcome: int = DONE, *, slot: int = 0, reason: int = 0, side: int = 0, thread: int = 0) -> Any:
     """Build one event."""
     return np.array((thread, loc, slot, 1, 2, outcome, reason, side, 0), EVENT)[()]
 
 
-def one_pass(
-    index: int, events: list[np.void] | np.ndarray, *, n_regions: int = 8, device: str = "cpu", **changes: object
-) -> PassRecord:
+def one_pass(index: int, events: Any, *, n_regions: int = 8, device: str = "cpu", **changes: object) -> PassRecord:
     """Wrap events in a record with plausible counts."""
     rows = np.array(events, EVENT)
     rules = np.zeros(len(RULES), np.uint64)
@@ -71,7 +70,9 @@ def one_pass(
     return PassRecord(**(fields | changes))  # type: ignore[arg-type]
 
 
-def wide_passes(widths: list[int], *, seed: int = 0, n_regions: int = 64, region_size: int = 64) -> Iterator[PassRecord]:
+def wide_passes(
+    widths: list[int], *, seed: int = 0, n_regions: int = 64, region_size: int = 64
+) -> Iterator[PassRecord]:
     """Make passes of the given widths with random events, a tenth of them deferred to hot regions."""
     rng = np.random.default_rng(seed)
     for index, width in enumerate(widths):
@@ -82,7 +83,9 @@ def wide_passes(widths: list[int], *, seed: int = 0, n_regions: int = 64, region
         events["cells"] = rng.integers(0, 100, width)
         events["outcome"] = rng.choice([DONE, FUEL, DEFERRED], width, p=[0.7, 0.2, 0.1])
         stopped = events["outcome"] == DEFERRED
-        events["slot"][stopped] = (rng.gamma(2.0, 40.0, int(stopped.sum())).astype(np.uint32) % (n_regions * region_size)) | 1
+        events["slot"][stopped] = (
+            rng.gamma(2.0, 40.0, int(stopped.sum())).astype(np.uint32) % (n_regions * region_size)
+        ) | 1
         events["reason"][stopped] = TAKE
         events["side"][stopped] = rng.integers(0, 2, int(stopped.sum()))
         events["origin"] = rng.integers(0, len(ORIGINS), width)

@@ -1,0 +1,137 @@
+"""What a recording must say to make sense: checked before anything is computed from it."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Mapping
+from typing import Any, Final, cast
+
+import numpy as np
+
+from hvm4viz.errors import UnsupportedVersion
+from hvm4viz.events import ORIGINS, OUTCOMES, REASONS, RunEnd, RunHeader
+from hvm4viz.trace import format as fmt
+from hvm4viz.trace.columns import Chunk
+
+LEVELS: Final = ("off", "counts", "events")
+
+SPARE_REGIONS: Final = 1 << 16
+"""Region numbers beyond the regions known to be in use that are still accepted."""
+
+_RANGES: Final = {"blocks": (1, 1 << 16), "threads_per_block": (1, 1 << 10), "region_size": (1, 1 << 24)}
+
+
+def accept_header(facts: dict[str, Any], metadata: Mapping[bytes, memoryview]) -> RunHeader:
+    """Build the header of a run from what a file says.
+
+    Raises
+    ------
+    ValueError, KeyError, TypeError
+        If it makes no sense.
+    UnsupportedVersion
+        If it uses outcomes, reasons, origins or a level that this version does not know.
+    """
+    for name, known in fmt.TABLES_OF_CODES.items():
+        if tuple(facts[name]) != known[: len(facts[name])]:
+            raise UnsupportedVersion(f"the trace has other {name} than this version of hvm4viz knows; update hvm4viz")
+    if facts["level"] not in LEVELS:
+        raise UnsupportedVersion(f"this version of hvm4viz knows no level {facts['level']!r}; update hvm4viz")
+    for name, (low, high) in _RANGES.items():
+        if not low <= _whole_number(facts[name]) <= high:
+            raise ValueError(f"{name} is {facts[name]}, it must be from {low} to {high:,}")
+    limit = facts["limit"]
+    texts = fmt.unpack_texts(metadata[fmt.FILES_KEY])
+    try:
+        regions = np.frombuffer(base64.b64decode(bytes(metadata[fmt.REGIONS_KEY]), validate=True), "<u4")
+    except binascii.Error as error:
+        raise ValueError(f"owners of regions: {error}") from None
+    machine = facts["machine"]
+    if not isinstance(machine, dict):
+        raise TypeError("the machine is no object")
+    return RunHeader(
+        source=tuple(zip(texts[::2], texts[1::2], strict=True)),
+        entry=_text(facts["entry"]),
+        mode=_text(facts["mode"]),
+        limit=None if limit is None else _whole_number(limit),
+        machine=cast("dict[str, object]", machine),
+        rules=tuple(map(_text, facts["rules"])),
+        blocks=facts["blocks"],
+        threads_per_block=facts["threads_per_block"],
+        region_size=facts["region_size"],
+        regions=regions,
+        device=_text(facts["device"]),
+        kernel=_text(facts["kernel"]),
+    )
+
+
+def accept_end(facts: dict[str, Any], metadata: Mapping[bytes, memoryview]) -> RunEnd | None:
+    """Build the end of a run from what a file says; None if the recording stopped before the run.
+
+    Raises
+    ------
+    ValueError, KeyError, TypeError
+        If it makes no sense.
+    """
+    if "status" not in facts:
+        return None
+    return RunEnd(
+        status=_text(facts["status"]),
+        message=_text(facts["message"]),
+        lines=fmt.unpack_texts(metadata[fmt.LINES_KEY]),
+        log=fmt.unpack_texts(metadata[fmt.LOG_KEY]),
+    )
+
+
+class Bounds:
+    """Bounds on the numbers of one recording, so that no array of ours grows beyond what was really there."""
+
+    def __init__(self, header: RunHeader) -> None:
+        self.header = header
+        self.regions_max = header.regions.size + SPARE_REGIONS
+
+    def accept(self, chunk: Chunk, n_devices: int) -> None:
+        """Check the numbers of a chunk.
+
+        Raises
+        ------
+        ValueError
+            If one of them is out of its bounds.
+        """
+        header = self.header
+        self.regions_max += chunk.tables["given"].n_values
+        bounds = {
+            ("outcomes", "outcome"): len(OUTCOMES),
+            ("rules", "rule"): len(header.rules),
+            ("cells", "region"): self.regions_max,
+            ("remote", "region"): self.regions_max,
+            ("given", "region"): self.regions_max,
+            ("given", "block"): header.blocks,
+            ("pairs", "home"): self.regions_max,
+            ("pairs", "owner"): self.regions_max,
+            ("events", "thread"): header.blocks * header.threads_per_block,
+            ("events", "loc"): self.regions_max * header.region_size,
+            ("events", "slot"): self.regions_max * header.region_size,
+            ("events", "outcome"): len(OUTCOMES),
+            ("events", "reason"): len(REASONS),
+            ("events", "side"): 2,
+            ("events", "origin"): len(ORIGINS),
+        }
+        if chunk.rows["device"].max(initial=0) >= max(n_devices, 1):
+            raise ValueError("a pass ran on a device without a name")
+        for (table, name), bound in bounds.items():
+            column = chunk.tables[table].column(name)
+            if column.size and column.max() >= bound:
+                raise ValueError(f"{table}: {name} {column.max():,} is not below {bound:,}")
+
+
+def _whole_number(value: object) -> int:
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise TypeError(f"{value!r} is no whole number")
+    return value
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r} is no text")
+    return value
