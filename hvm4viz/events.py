@@ -116,6 +116,8 @@ class PassRecord:
         Name of the device that ran the pass.
     device_ns, host_ns : int
         Time in the dispatch, and in the host between the last pass and the end of this one.
+    deferred : int
+        Entries whose task ended the pass deferred.
     """
 
     index: int
@@ -131,6 +133,7 @@ class PassRecord:
     device: str
     device_ns: int
     host_ns: int
+    deferred: int = 0
 
 
 @dataclass(frozen=True, slots=True)

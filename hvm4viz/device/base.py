@@ -1,0 +1,143 @@
+"""What a device is, and the lookup by file name."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hvm4viz.errors import DeviceUnavailable
+
+
+class Buffer(Protocol):
+    """Memory that a kernel can reach; it speaks Python's buffer protocol, so ``numpy.frombuffer`` reads it."""
+
+    def __len__(self) -> int:
+        """Return the size in bytes."""
+        ...
+
+
+class Handle(Protocol):
+    """A dispatch on its way."""
+
+    def wait(self) -> None:
+        """Return once the dispatch is finished; buffers may be read then."""
+        ...
+
+
+class Function(Protocol):
+    """An entry point: ``device.kernel(source).function(name)``."""
+
+    def __call__(self, count: int, *buffers: Buffer) -> Handle:
+        """Run ``count`` threads over the buffers."""
+        ...
+
+
+class Kernel(Protocol):
+    """A compiled kernel text."""
+
+    def function(self, name: str) -> Function:
+        """Return one of its entry points."""
+        ...
+
+
+class Device(Protocol):
+    """One place that can run the kernel; the shape is metalcompute's own."""
+
+    name: str
+
+    def kernel(self, source: str) -> Kernel:
+        """Compile a kernel text.
+
+        Raises
+        ------
+        CompileFailed
+            With the compiler's own words.
+        """
+        ...
+
+    def buffer(self, source: int | NDArray[Any]) -> Buffer:
+        """Return a zero-filled buffer of that many bytes, or one holding a copy of an array."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceInfo:
+    """What ``devices()`` says of one kind of device.
+
+    Attributes
+    ----------
+    kind : str
+        Value for ``run(..., device=kind)``.
+    usable : bool
+    detail : str
+        The device's name, or why it is not usable and what to do.
+    """
+
+    kind: str
+    usable: bool
+    detail: str
+
+
+_ORDER = ("metal", "cuda", "cpu", "sim")
+"""Preference of ``device="auto"``; kinds that are not built are passed over."""
+
+
+def kinds() -> tuple[str, ...]:
+    """Return the kinds of device in this package, best first."""
+    folder = str(Path(__file__).parent)
+    found = [module.name for module in pkgutil.iter_modules([folder]) if module.name != "base"]
+    built = [name for name in found if hasattr(importlib.import_module(f"hvm4viz.device.{name}"), "open")]
+    return tuple(sorted(built, key=lambda kind: _ORDER.index(kind) if kind in _ORDER else len(_ORDER)))
+
+
+def open_device(kind: str = "auto", *, workers: int | None = None) -> Device:
+    """Open a device.
+
+    Parameters
+    ----------
+    kind : str
+        ``"auto"`` or one of ``kinds()``.
+    workers : int, optional
+        Host threads of the cpu device; default: one a core.
+
+    Raises
+    ------
+    DeviceUnavailable
+        If the kind is not known or cannot run here, with the reason and the next step. It never falls back.
+    """
+    known = kinds()
+    if kind != "auto":
+        if kind not in known:
+            raise DeviceUnavailable(f"device {kind!r} is not in this version; use one of: auto, {', '.join(known)}")
+        return importlib.import_module(f"hvm4viz.device.{kind}").open(workers=workers)
+    reasons: list[str] = []
+    for name in known:
+        try:
+            return importlib.import_module(f"hvm4viz.device.{name}").open(workers=workers)
+        except DeviceUnavailable as error:
+            reasons.append(f"{name}: {error}")
+    raise DeviceUnavailable("no device can run the kernel here\n" + "\n".join(reasons))
+
+
+def devices() -> list[DeviceInfo]:
+    """Return every kind of device with whether it can run here."""
+    out: list[DeviceInfo] = []
+    for name in kinds():
+        try:
+            device: Device = importlib.import_module(f"hvm4viz.device.{name}").open(workers=None)
+        except DeviceUnavailable as error:
+            out.append(DeviceInfo(name, usable=False, detail=str(error)))
+        else:
+            out.append(DeviceInfo(name, usable=True, detail=device.name))
+    return out
+
+
+def view(buffer: Buffer, dtype: Any) -> NDArray[Any]:
+    """Return the buffer's memory as an array, without a copy."""
+    return np.frombuffer(buffer, dtype=dtype)  # type: ignore[call-overload]

@@ -1,0 +1,153 @@
+"""The cpu device: the kernel text compiled as C++, its grid run by a pool of host threads."""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import os
+import platform
+import re
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hvm4viz.device.base import Buffer
+from hvm4viz.device.compiler import find_compiler, library
+from hvm4viz.errors import CompileFailed
+
+_ENTRY = re.compile(r"ENTRY\((\w+)\)\((.*?)GRID_INDEX\)", re.DOTALL)
+_BUFFER = re.compile(r"BUFFER\(\s*([\w ]+?)\s*,\s*\w+\s*,\s*\d+\s*\)")
+
+
+_POINTERS_MAX = 8  # argument lists kept ready; a pass loop alternates between two
+
+
+class CpuBuffer(mmap.mmap):
+    """Zero-filled memory that takes no room until it is touched."""
+
+    address: int
+
+    def __new__(cls, nbytes: int) -> CpuBuffer:
+        """Reserve ``nbytes`` bytes."""
+        if hasattr(mmap, "MAP_PRIVATE"):
+            flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | getattr(mmap, "MAP_NORESERVE", 0)
+            self = super().__new__(cls, -1, max(nbytes, 1), flags=flags)
+            if nbytes >= 1 << 22 and hasattr(mmap, "MADV_HUGEPAGE"):
+                self.madvise(mmap.MADV_HUGEPAGE)
+        else:
+            self = super().__new__(cls, -1, max(nbytes, 1))
+        self.address = ctypes.addressof(ctypes.c_char.from_buffer(self))
+        return self
+
+
+class _Done:
+    def wait(self) -> None:
+        """Return at once: cpu dispatches are finished when they return."""
+
+
+_DONE = _Done()
+
+
+class CpuFunction:
+    """One entry point: a C loop over part of the grid, called with the interpreter lock released."""
+
+    def __init__(self, call: Any, pool: ThreadPoolExecutor | None, workers: int) -> None:
+        self._call = call
+        self._pool = pool
+        self._workers = workers
+        self._pointers: dict[tuple[Buffer, ...], Any] = {}
+
+    def __call__(self, count: int, *buffers: Buffer) -> _Done:
+        """Run ``count`` threads over the buffers; returns when they are done."""
+        pointers = self._pointers.get(buffers)
+        if pointers is None:
+            if len(self._pointers) >= _POINTERS_MAX:
+                self._pointers.clear()
+            pointers = (ctypes.c_void_p * len(buffers))(*(b.address for b in buffers))  # type: ignore[attr-defined]
+            self._pointers[buffers] = pointers
+        if self._pool is None or count < 2:
+            self._call(pointers, 0, count)
+            return _DONE
+        step = max(1, -(-count // (4 * self._workers)))
+        jobs: list[Future[None]] = [
+            self._pool.submit(self._call, pointers, start, min(count, start + step))
+            for start in range(0, count, step)
+        ]
+        for job in jobs:
+            job.result()
+        return _DONE
+
+
+class CpuKernel:
+    """A loaded library."""
+
+    def __init__(self, library_: ctypes.CDLL, entries: dict[str, int], pool: ThreadPoolExecutor | None, workers: int):
+        self._library = library_
+        self._entries = entries
+        self._pool = pool
+        self._workers = workers
+
+    def function(self, name: str) -> CpuFunction:
+        """Return an entry point."""
+        if name not in self._entries:
+            raise CompileFailed(f"the kernel has no entry point {name!r}; it has {', '.join(self._entries)}")
+        call = getattr(self._library, f"{name}_range")
+        call.argtypes = (ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint32)
+        call.restype = None
+        return CpuFunction(call, self._pool, self._workers)
+
+
+def wrap(source: str) -> tuple[str, dict[str, int]]:
+    """Add to each entry point a loop over part of the grid; return the text and each entry's number of buffers."""
+    entries: dict[str, int] = {}
+    out = [source, "// loops over the grid"]
+    for name, signature in _ENTRY.findall(source):
+        types = _BUFFER.findall(signature)
+        entries[name] = len(types)
+        arguments = ", ".join(f"({type_}*)buffers[{i}]" for i, type_ in enumerate(types))
+        out.append(f"ENTRY({name}_range)(void** buffers, uint begin, uint end) {{")
+        out.append(f"  for (uint i = begin; i < end; i++) {name}({arguments}, i);")
+        out.append("}")
+    return "\n".join(out) + "\n", entries
+
+
+class CpuDevice:
+    """The host's processor.
+
+    Parameters
+    ----------
+    workers : int, optional
+        Host threads; default: one a core. The result does not depend on it.
+    """
+
+    def __init__(self, workers: int | None = None) -> None:
+        self.workers = workers or os.cpu_count() or 1
+        self.name = f"cpu ({platform.machine() or 'unknown'}, {self.workers} worker{'s' * (self.workers != 1)})"
+        self._pool = ThreadPoolExecutor(self.workers, "hvm4viz") if self.workers > 1 else None
+
+    def kernel(self, source: str) -> CpuKernel:
+        """Compile a kernel text, or load it from the cache."""
+        text, entries = wrap(source)
+        path = library(text)
+        try:
+            loaded = ctypes.CDLL(str(path))
+        except OSError:  # a damaged cache entry: build it again
+            path.unlink(missing_ok=True)
+            loaded = ctypes.CDLL(str(library(text)))
+        return CpuKernel(loaded, entries, self._pool, self.workers)
+
+    def buffer(self, source: int | NDArray[Any]) -> CpuBuffer:
+        """Return a zero-filled buffer of that many bytes, or one holding a copy of an array."""
+        if isinstance(source, int):
+            return CpuBuffer(source)
+        made = CpuBuffer(source.nbytes)
+        np.frombuffer(made, dtype=np.uint8)[: source.nbytes] = source.reshape(-1).view(np.uint8)
+        return made
+
+
+def open(*, workers: int | None = None) -> CpuDevice:  # noqa: A001  (the lookup's verb)
+    """Open the cpu device; raises ``DeviceUnavailable`` when there is no compiler."""
+    find_compiler()
+    return CpuDevice(workers)

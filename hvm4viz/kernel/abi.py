@@ -1,0 +1,49 @@
+"""Layouts shared with the kernel: NumPy mirrors of the structs in ``kernels/layout.h``."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from hvm4viz.events import EVENT
+
+
+def _words(*names: str) -> np.dtype[np.void]:
+    return np.dtype([(name, "<u4") for name in names])
+
+
+PARAMS: Final = _words(
+    "threads", "tpb_shift", "region_shift", "slice_shift", "now", "fuel", "slot_cells", "lam_cells",
+    "rules", "flags", "shard_address", "slack", "poll", "regions", "spare0", "spare1",
+)  # fmt: skip
+THREAD_STATE: Final = _words(
+    "next", "end", "region", "first", "count", "done", "out", "out_max", "out_count",
+    "need", "need_node", "counted_lo", "counted_hi", "longest", "opens", "fills",
+)  # fmt: skip
+RECORD: Final = np.dtype(
+    [("top", "<u8"), ("hand", "<u8"), ("root", "<u4"), ("flags", "<u4"), ("place", "<u4"), ("def", "<u4")]
+)
+SUMMARY: Final = _words(
+    "status", "frontier", "parked", "starved", "interactions_lo", "interactions_hi", "longest", "ran",
+    "stopped", "opens", "fills", "items_need", "records_need", "deferred", "records", "free",
+)  # fmt: skip
+
+SIZES: Final = (PARAMS.itemsize, THREAD_STATE.itemsize, RECORD.itemsize, EVENT.itemsize, SUMMARY.itemsize)
+"""What ``layout_sizes`` of the compiled kernel must report."""
+
+PARAM_SINGLE: Final = 1
+PARAM_COUNT: Final = 2
+RECORD_NEW: Final = 1
+RECORD_ERROR_SHIFT: Final = 8
+SUM_POISON: Final = 0xDEADBEEF
+SUM_JOINED: Final = 2
+SUM_GROW: Final = 3
+NO_REGION: Final = 0xFFFFFFFF
+"""``chain`` entry of the last region of a block."""
+
+F_ROOT: Final = 64
+F_APP, F_MAT, F_USE, F_DP0, F_DP1 = 65, 66, 67, 68, 69
+F_OPL, F_OPR, F_EQL, F_EQR, F_AND, F_OR = 70, 71, 72, 73, 74, 75
+F_DSU, F_DDU, F_RED, F_RMA, F_RUS = 76, 77, 78, 79, 80
+"""Tags of frames, as in ``kernels/term.h``."""

@@ -1,0 +1,167 @@
+"""Assemble the one kernel text from ``kernels/``, with the dispatch generated from the rules."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from hvm4viz.rules import Rule, kernel_folder, parse_rule, rule_table
+
+_BEFORE = ("dialect.h", "term.h", "layout.h")
+_CORE = ("heap.h", "slot.h", "frontier.h", "moves.h")
+_AFTER = ("step.h", "pass.metal", "join.h")
+
+_FRAMES = {"DP0": "F_DP0", "DP1": "F_DP1"}
+_CTR = "C00: case C00 + 1u: case C00 + 2u: case C00 + 3u: case C00 + 4u: case C00 + 5u: case C00 + 6u: case C00 + 7u: " + (
+    "case C00 + 8u: case C00 + 9u: case C00 + 10u: case C00 + 11u: case C00 + 12u: case C00 + 13u: case C00 + 14u: "
+    "case C00 + 15u: case C16"
+)
+
+
+def _case(value: str) -> str:
+    return f"case {_CTR if value == 'CTR' else value}:"
+
+
+def _call(rule: Rule, number: int, indent: str) -> list[str]:
+    """Reserve room, count and apply: a rule happens entirely, or not at all."""
+    lines: list[str] = []
+    if not rule.takes_closure and rule.values != ("NUM",) and rule.values != ("ERA",):
+        lines.append("if (!hand_node(w)) return true;")
+    if rule.words != "0":
+        lines += [
+            "{",
+            "  const uint arity = term_arity(w->hand), slot = w->slot_cells, lam = w->lam_cells;",
+            "  (void)arity; (void)slot; (void)lam;",
+            f"  if (!heap_room(w, {rule.words}, arity > 4u ? arity : 4u)) return true;",
+            "}",
+        ]
+    lines += [f"step_count(w, {number}u);", f"rule_{rule.file}(w);", "return true;"]
+    return [indent + line for line in lines]
+
+
+def _dispatch(rules: Sequence[Rule]) -> str:
+    """Write ``step_dispatch(frame, tag)``: one switch over frames, one over values inside."""
+    cells: dict[str, dict[str, list[int]]] = {}
+    for number, rule in enumerate(rules):
+        for frame in rule.frames:
+            for value in rule.values:
+                cells.setdefault(frame, {}).setdefault(value, []).append(number)
+    enter = cells.pop("enter", {})
+    out = [
+        "// generated from kernels/rules",
+        "FUNC void step_count(THREAD Worker* w, uint rule) {",
+        "  w->spent += 1u;",
+        "  w->counted += 1u;",
+        "  if ((w->flags & PARAM_COUNT) != 0u) w->rules[rule] += 1u;",
+        "}",
+        "",
+    ]
+    bodies: dict[str, str] = {}
+    frames: dict[str, list[str]] = {}
+    for frame, values in cells.items():
+        groups: dict[tuple[int, ...], list[str]] = {}
+        for value, numbers in values.items():
+            groups.setdefault(tuple(sorted(numbers, key=lambda n: (not rules[n].when, n))), []).append(value)
+        key = repr(groups)
+        name = bodies.get(key)
+        if name is None:
+            name = f"step_on_{frame.lower()}"
+            bodies[key] = name
+            out.append(f"FUNC bool {name}(THREAD Worker* w, uint tag) {{")
+            out.append("  switch (tag) {")
+            for numbers, names in groups.items():
+                out.append("    " + " ".join(_case(value) for value in names))
+                for number in numbers:
+                    rule = rules[number]
+                    if rule.when:
+                        out.append(f"      if ({rule.when}) {{")
+                        out += _call(rule, number, "        ")
+                        out.append("      }")
+                    else:
+                        out += _call(rule, number, "      ")
+                if rules[numbers[-1]].when:
+                    out.append("      return false;")
+            out += ["    default: return false;", "  }", "}", ""]
+        frames.setdefault(name, []).append(frame)
+    out += ["FUNC bool step_dispatch(THREAD Worker* w, uint frame, uint tag) {", "  switch (frame) {"]
+    for name, names in frames.items():
+        out.append("    " + " ".join(f"case {_FRAMES.get(f, 'F_' + f)}:" for f in names) + f" return {name}(w, tag);")
+    out += ["    default: return false;", "  }", "}", ""]
+    out += ["// Does any rule fire for this frame and value?", "FUNC bool step_has_rule(uint frame, uint tag) {", "  switch (frame) {"]
+    for frame, values in cells.items():
+        cases = " ".join(_case(v) for v in values)
+        out.append(f"    case {_FRAMES.get(frame, 'F_' + frame)}: switch (tag) {{ {cases} return true; default: return false; }}")
+    out += ["    default: return false;", "  }", "}", ""]
+    out += ["// Rules that fire on entering a term.", "FUNC bool step_enter_rule(THREAD Worker* w, uint tag) {", "  switch (tag) {"]
+    for value, numbers in enter.items():
+        out.append("    " + _case(value))
+        out += _call(rules[numbers[0]], numbers[0], "      ")
+    out += ["    default: return false;", "  }", "}", ""]
+    return "\n".join(out)
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """The kernel text: the files of ``kernels/`` and, in the middle, the rules.
+
+    Attributes
+    ----------
+    rules : tuple of Rule
+    """
+
+    rules: tuple[Rule, ...]
+
+    def replace(self, rule: str, text: str) -> Kernel:
+        """Return a kernel in which one rule's file holds ``text``.
+
+        Parameters
+        ----------
+        rule : str
+            Name (``DUP-SUP``) or file stem (``dup_sup``).
+        text : str
+            The whole new file, header included.
+
+        Raises
+        ------
+        ValueError
+            If no rule has that name, or the header of ``text`` is not complete.
+        """
+        stem = rule.lower().replace("-", "_")
+        if all(stem != known.file for known in self.rules):
+            raise ValueError(f"no rule is named {rule!r}; hvm4viz.kernel().names lists them")
+        new = parse_rule(stem, text)
+        return Kernel(tuple(new if known.file == stem else known for known in self.rules))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Name of each rule, by its number."""
+        return tuple(rule.name for rule in self.rules)
+
+    @cached_property
+    def text(self) -> str:
+        """The one text that every device compiles."""
+        folder = kernel_folder()
+
+        def read(name: str) -> str:
+            return f"// ==== {name}\n" + (folder / name).read_text(encoding="utf-8")
+
+        numbers = "\n".join(f"#define RULE_{rule.file.upper()} {i}u" for i, rule in enumerate(self.rules))
+        parts = [read(name) for name in _BEFORE]
+        parts.append(numbers + "\n")
+        parts += [read(name) for name in _CORE]
+        parts += [f"// ==== rules/{rule.file}.h\n{rule.text}" for rule in self.rules]
+        parts.append(_dispatch(self.rules))
+        parts += [read(name) for name in _AFTER]
+        return "\n".join(parts)
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of the text."""
+        return hashlib.sha256(self.text.encode()).hexdigest()
+
+
+def kernel() -> Kernel:
+    """Return the kernel as shipped; edit one interaction with ``Kernel.replace``."""
+    return Kernel(rule_table())

@@ -1,0 +1,63 @@
+// Stands in for <metal_stdlib> under C++ and CUDA: address spaces, entry points, 32-bit relaxed atomics.
+// This is the only file that asks which compiler reads it.
+//
+// Invariants: nothing here has an order stronger than relaxed; no 64-bit atomic exists; everything else in the
+// kernel is plain code in the common subset of MSL 2.3, C++14 and CUDA C++.
+
+#if defined(__METAL_VERSION__)
+#include <metal_stdlib>
+using namespace metal;
+#define DEVICE device
+#define THREAD thread
+#define CONSTANT constant
+#define ENTRY(name) kernel void name
+#define BUFFER(type, name, slot) device type* name [[buffer(slot)]]
+#define GRID_INDEX uint index [[thread_position_in_grid]]
+#define FUNC static inline
+typedef device atomic_uint Atomic32;
+FUNC uint atomic_read(Atomic32* at) { return atomic_load_explicit(at, memory_order_relaxed); }
+FUNC void atomic_write(Atomic32* at, uint word) { atomic_store_explicit(at, word, memory_order_relaxed); }
+FUNC uint atomic_or(Atomic32* at, uint bits) { return atomic_fetch_or_explicit(at, bits, memory_order_relaxed); }
+FUNC void atomic_plus(Atomic32* at, uint n) { atomic_fetch_add_explicit(at, n, memory_order_relaxed); }
+
+#elif defined(__CUDACC__) || defined(__CUDACC_RTC__)
+typedef unsigned int uint;
+typedef unsigned long long ulong;
+#define DEVICE
+#define THREAD
+#define CONSTANT __constant__ const
+#define ENTRY(name) extern "C" __global__ void name
+#define BUFFER(type, name, slot) type* name
+#define GRID_INDEX uint index_unused
+#define GRID_INDEX_BODY const uint index = blockIdx.x * blockDim.x + threadIdx.x;
+#define FUNC static __device__ __forceinline__
+typedef unsigned int Atomic32;
+FUNC uint atomic_read(Atomic32* at) { return *(volatile uint*)at; }
+FUNC void atomic_write(Atomic32* at, uint word) { *(volatile uint*)at = word; }
+FUNC uint atomic_or(Atomic32* at, uint bits) { return atomicOr(at, bits); }
+FUNC void atomic_plus(Atomic32* at, uint n) { atomicAdd(at, n); }
+
+#else  // C++14, freestanding: no standard library is included or linked
+typedef unsigned int uint;
+typedef unsigned long long ulong;
+#define DEVICE
+#define THREAD
+#define CONSTANT static const
+#if defined(_WIN32)
+#define ENTRY(name) extern "C" __declspec(dllexport) void name
+#else
+#define ENTRY(name) extern "C" __attribute__((visibility("default"))) void name
+#endif
+#define BUFFER(type, name, slot) type* name
+#define GRID_INDEX uint index
+#define FUNC static inline __attribute__((unused))
+typedef unsigned int Atomic32;
+FUNC uint atomic_read(Atomic32* at) { return __atomic_load_n(at, __ATOMIC_RELAXED); }
+FUNC void atomic_write(Atomic32* at, uint word) { __atomic_store_n(at, word, __ATOMIC_RELAXED); }
+FUNC uint atomic_or(Atomic32* at, uint bits) { return __atomic_fetch_or(at, bits, __ATOMIC_RELAXED); }
+FUNC void atomic_plus(Atomic32* at, uint n) { __atomic_fetch_add(at, n, __ATOMIC_RELAXED); }
+#endif
+
+#ifndef GRID_INDEX_BODY
+#define GRID_INDEX_BODY
+#endif

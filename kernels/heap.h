@@ -1,0 +1,230 @@
+// One thread's view of the machine during a pass: heap, regions, allocation, binders, book.
+//
+// Invariants: new cells come from the running thread's own slices; a node never crosses a slice; a rule checks its
+// room before it writes anything. A binder is read only when its stamp says that it was filled in an earlier pass
+// or by this very thread, so what a thread sees never depends on timing.
+
+struct Worker {
+  DEVICE ulong* heap;
+  DEVICE Atomic32* half;       // the heap again, as 32-bit halves
+  const DEVICE ulong* book;    // static terms, variables as environment indices
+  const DEVICE uint* roots;    // root cell of each definition, 0 = undefined
+  const DEVICE uint* owner;    // owner block of each region
+  const DEVICE uint* chain;    // next region of the same block, ~0 = none yet
+  DEVICE Atomic32* used;       // cells in use in each region
+  DEVICE Atomic32* remote;     // linear cells of each region written by other blocks
+  DEVICE uint* rules;          // this thread's interactions by rule
+  DEVICE ulong* items;         // this thread's items of the next frontier
+  uint regions, region_shift, slice_shift, tpb_shift, slot_cells, lam_cells;
+  uint flags, me, block, now, fuel;
+  uint next, end, region, mark;  // allocation; mark: first cell not yet added to used
+  uint item_count, item_max;
+  uint need, need_node;
+  // the task
+  Term top, hand;
+  bool apply;                  // the term in hand is in weak normal form
+  uint stop;                   // OUT_* once the task must end the pass
+  uint why, slot, side, target;
+  uint spent, cells, record, place, def;
+  uint counted, opens, fills;
+};
+
+FUNC bool heap_single(THREAD Worker* w) { return (w->flags & PARAM_SINGLE) != 0u; }
+
+FUNC void task_stop(THREAD Worker* w, uint outcome, uint why) {
+  w->stop = outcome;
+  w->why = why;
+}
+
+// The parent of the innermost frame, for the frames that keep it in the first field.
+FUNC Term frame_parent(THREAD Worker* w) { return w->heap[term_val(w->top)]; }
+
+// ---- regions and owners
+
+// The thread that owns a cell: the one whose slice of its block's region it lies in.
+FUNC uint heap_owner(THREAD Worker* w, uint loc) {
+  if (heap_single(w)) return 0u;
+  const uint inside = loc & ((1u << w->region_shift) - 1u);
+  return (w->owner[loc >> w->region_shift] << w->tpb_shift) + (inside >> w->slice_shift);
+}
+
+FUNC void heap_count_remote(THREAD Worker* w, uint loc) {
+  const uint region = loc >> w->region_shift;
+  if (w->owner[region] != w->block) atomic_plus(w->remote + region, 1u);
+}
+
+// Write a linear cell: one that only this task can reach.
+FUNC void heap_put(THREAD Worker* w, uint loc, Term t) {
+  if ((w->flags & (PARAM_COUNT | PARAM_SINGLE)) == PARAM_COUNT) heap_count_remote(w, loc);
+  w->heap[loc] = t;
+}
+
+// Write a cell that this thread has just allocated.
+FUNC void heap_new(THREAD Worker* w, uint loc, Term t) { w->heap[loc] = t; }
+
+FUNC void heap_pair(THREAD Worker* w, uint loc, Term a, Term b) {
+  w->heap[loc] = a;
+  w->heap[loc + 1u] = b;
+}
+
+// ---- allocation
+
+FUNC void heap_flush_used(THREAD Worker* w) {
+  if (w->next != w->mark) atomic_plus(w->used + w->region, w->next - w->mark);
+  w->mark = w->next;
+}
+
+FUNC bool heap_next_slice(THREAD Worker* w) {
+  const uint region = w->chain[w->region];
+  if (region >= w->regions) return false;
+  heap_flush_used(w);
+  const uint thread = w->me & ((1u << w->tpb_shift) - 1u);
+  w->region = region;
+  w->next = (region << w->region_shift) + (thread << w->slice_shift);
+  w->mark = w->next;
+  w->end = w->next + (1u << w->slice_shift);
+  return true;
+}
+
+// Is there room for nodes of `words` cells in all, none longer than `node`? If not, the entry is starved.
+FUNC bool heap_room_slow(THREAD Worker* w, uint words, uint node) {
+  const uint slice = 1u << w->slice_shift;
+  if (node > words) node = words;
+  if (node <= slice) {
+    uint left = w->end - w->next;  // what the current slice surely holds of them
+    left = left >= node ? left - (node - 1u) : 0u;
+    uint want = words > left ? words - left : 0u;
+    uint region = w->region;
+    const uint each = slice - node + 1u;
+    while (want > 0u) {
+      region = w->chain[region];
+      if (region >= w->regions) break;
+      want -= want < each ? want : each;
+    }
+    if (want == 0u) return true;
+  }
+  if (words > w->need) w->need = words;
+  if (node > w->need_node) w->need_node = node;
+  task_stop(w, OUT_STARVED, WHY_NONE);
+  return false;
+}
+
+FUNC bool heap_room(THREAD Worker* w, uint words, uint node) {
+  return words <= w->end - w->next || heap_room_slow(w, words, node);
+}
+
+// Allocate n adjacent cells; room was checked.
+FUNC uint heap_alloc(THREAD Worker* w, uint n) {
+  if (n > w->end - w->next) heap_next_slice(w);
+  const uint loc = w->next;
+  w->next += n;
+  w->cells += n;
+  return loc;
+}
+
+// ---- binders: [body, later the substitution][next environment entry | stamp << 32][thread that filled it]
+
+#define STAMP_ALWAYS 0x80000000u  // filled when it was made: whoever can reach it may read it
+
+FUNC bool binder_filled(THREAD Worker* w, uint loc) {
+  const uint stamp = atomic_read(w->half + 2u * (ulong)loc + 3u);
+  if (stamp == 0u) return false;
+  if ((stamp & STAMP_ALWAYS) != 0u || heap_single(w) || stamp < w->now) return true;
+  return atomic_read(w->half + 2u * (ulong)loc + 4u) == w->me;
+}
+
+FUNC Term binder_value(THREAD Worker* w, uint loc) { return w->heap[loc] & ~SUB_BIT; }
+
+// Fill the binder of a lambda that is being consumed.
+FUNC void binder_fill(THREAD Worker* w, uint loc, Term t) {
+  heap_put(w, loc, t | SUB_BIT);
+  if (!heap_single(w)) atomic_write(w->half + 2u * (ulong)loc + 4u, w->me);
+  atomic_write(w->half + 2u * (ulong)loc + 3u, w->now);
+  w->fills += 1u;
+}
+
+// Lay out the binder of a new lambda: nobody has filled it.
+FUNC void binder_init(THREAD Worker* w, uint loc, Term body, uint env) {
+  heap_pair(w, loc, body, (Term)env);
+  if (!heap_single(w)) heap_new(w, loc + 2u, (Term)0xFFFFFFFFu);
+}
+
+FUNC uint binder_new(THREAD Worker* w, Term body, uint env) {
+  const uint loc = heap_alloc(w, w->lam_cells);
+  binder_init(w, loc, body, env);
+  return loc;
+}
+
+// Turn two cells into an environment entry that holds t.
+FUNC void binder_make_filled(THREAD Worker* w, uint loc, Term t, uint env) {
+  heap_put(w, loc, t | SUB_BIT);
+  heap_put(w, loc + 1u, (Term)env | ((ulong)STAMP_ALWAYS << 32));
+}
+
+FUNC uint env_entry(THREAD Worker* w, uint env, uint index) {
+  for (; index > 0u; index--) env = atomic_read(w->half + 2u * (ulong)env + 2u);
+  return env;
+}
+
+// ---- book
+
+// The term of a static cell under an environment: variables are looked up at once, atoms are themselves, the rest
+// becomes an unboxed closure.
+FUNC Term book_term(THREAD Worker* w, uint cell, uint env) {
+  const Term t = w->book[cell];
+  switch (term_tag(t)) {
+    case NUM: case ERA: case NAM: case ANY: case C00: case REF:
+      return t;
+    case BJV: {
+      const uint loc = env_entry(w, env, term_val(t));
+      return binder_filled(w, loc) ? binder_value(w, loc) : term_new(VAR, 0u, loc);
+    }
+    case BJ0:
+      return term_new(DP0, term_ext(t), env_entry(w, env, term_val(t)));
+    case BJ1:
+      return term_new(DP1, term_ext(t), env_entry(w, env, term_val(t)));
+    default:
+      return term_new(ALO, cell, env);
+  }
+}
+
+FUNC Term hand_static(THREAD Worker* w) { return w->book[term_ext(w->hand)]; }
+
+// Tag of the term in hand, seen through a closure.
+FUNC uint hand_tag(THREAD Worker* w) {
+  const uint tag = term_tag(w->hand);
+  return tag == ALO ? term_tag(hand_static(w)) : tag;
+}
+
+// The node behind a term that may be a closure: give it cells. Room for its arity or lam_cells was checked.
+FUNC Term heap_node(THREAD Worker* w, Term t) {
+  if (term_tag(t) != ALO) return t;
+  const Term s = w->book[term_ext(t)];
+  const uint env = term_val(t), from = term_val(s), tag = term_tag(s);
+  if (tag == LAM) {
+    const uint loc = binder_new(w, (Term)0, env);
+    const bool era = (term_ext(s) & LAM_ERA) != 0u;
+    heap_new(w, loc, book_term(w, from, era ? env : loc));
+    return term_new(LAM, term_ext(s), loc);
+  }
+  const uint n = term_arity(s);
+  const uint loc = heap_alloc(w, n);
+  for (uint i = 0u; i < n; i++) heap_new(w, loc + i, book_term(w, from + i, env));
+  return term_new(tag, term_ext(s), loc);
+}
+
+// Cells that heap_node will take.
+FUNC uint heap_node_cells(THREAD Worker* w, Term t) {
+  if (term_tag(t) != ALO) return 0u;
+  const Term s = w->book[term_ext(t)];
+  return term_tag(s) == LAM ? w->lam_cells : term_arity(s);
+}
+
+// Give the term in hand cells of its own, or starve.
+FUNC bool hand_node(THREAD Worker* w) {
+  if (term_tag(w->hand) != ALO) return true;
+  const uint n = heap_node_cells(w, w->hand);
+  if (!heap_room(w, n, n)) return false;
+  w->hand = heap_node(w, w->hand);
+  return true;
+}

@@ -1,0 +1,322 @@
+// Between two passes: build the next frontier from the threads' lists, in the fixed order of the protocol.
+//
+// The segment of thread t holds, in this order: entries of t not run; its suspended tasks; hops and wakes sent to t,
+// by sender, then emission; fresh entries dealt to t; polls of t. Fresh entries are numbered over all threads.
+//
+// Invariants: one thread runs this; nothing is changed before every buffer is known to be large enough.
+
+struct Join {
+  const DEVICE Params* params;
+  DEVICE ThreadState* states;
+  const DEVICE ulong* frontier;
+  DEVICE ulong* next;
+  DEVICE Record* records;
+  const DEVICE ulong* items;
+  const DEVICE Event* events;
+  DEVICE uint* stack;      // free records
+  DEVICE uint* cursor;     // per thread: next place in its segment
+  const DEVICE uint* owner;
+  DEVICE Summary* sum;
+};
+
+FUNC uint join_owner(THREAD Join* j, uint loc) {
+  const uint inside = loc & ((1u << j->params->region_shift) - 1u);
+  return (j->owner[loc >> j->params->region_shift] << j->params->tpb_shift) + (inside >> j->params->slice_shift);
+}
+
+FUNC uint join_fresh_thread(THREAD Join* j, uint number, uint loc) {
+  return j->params->shard_address != 0u ? join_owner(j, loc) : number % j->params->threads;
+}
+
+FUNC void join_place(THREAD Join* j, uint thread, uint origin, uint record) {
+  j->next[j->cursor[thread]++] = ((ulong)origin << 60) | ((ulong)thread << 32) | (ulong)record;
+}
+
+// Count the entries that each thread gets, and what else the host wants to know. Changes nothing but cursor and sum.
+FUNC void join_count(THREAD Join* j, THREAD uint* freed, THREAD uint* fresh) {
+  DEVICE Summary* sum = j->sum;
+  ulong interactions = (ulong)0;
+  uint ran = 0u, parked = sum->parked, starved = 0u, longest = 0u, stopped = 0u, opens = 0u, fills = 0u, deferred = 0u;
+  uint number = 0u, done = 0u;
+  for (uint t = 0u; t < j->params->threads; t++) {
+    const DEVICE ThreadState* s = j->states + t;
+    if (s->count == 0u) continue;
+    interactions += s->counted_lo;
+    ran += s->done;
+    opens += s->opens;
+    fills += s->fills;
+    if (s->need > 0u) starved += 1u;
+    if (s->longest > longest) longest = s->longest;
+    for (uint i = 0u; i < s->done; i++) {
+      const uint out = j->events[s->first + i].codes & 0xFFu;
+      if (out == OUT_DONE || out == OUT_STALE) done += 1u;
+      else if (out == OUT_DEFERRED) deferred += 1u;
+      else if (out == OUT_CONTENDED && (j->params->flags & PARAM_SINGLE) == 0u) parked += 1u;
+      else if ((out == OUT_ERROR || out == OUT_ABORTED) && stopped == 0u) stopped = s->first + i + 1u;
+    }
+    j->cursor[t] += s->count - s->done;
+    for (uint i = 0u; i < s->out_count; i++) {
+      const ulong item = j->items[s->out + i];
+      const uint high = (uint)(item >> 32) & 0x0FFFFFFFu;
+      switch ((uint)(item >> 60)) {
+        case ITEM_FRESH: {
+          const uint n = high & 0xFFu;
+          for (uint k = 0u; k < n; k++) j->cursor[join_fresh_thread(j, number++, (uint)item + k)] += 1u;
+          break;
+        }
+        case ITEM_WAKE: parked -= 1u; j->cursor[high] += 1u; break;
+        default: j->cursor[high] += 1u; break;
+      }
+    }
+  }
+  sum->interactions_lo = (uint)interactions;
+  sum->interactions_hi = (uint)(interactions >> 32);
+  sum->ran = ran;
+  sum->starved = starved;
+  sum->longest = longest;
+  sum->stopped = stopped;
+  sum->opens = opens;
+  sum->fills = fills;
+  sum->deferred = deferred;
+  sum->frontier = parked;  // for the moment: committed by the caller
+  *freed = done;
+  *fresh = number;
+}
+
+FUNC uint join_take_record(THREAD Join* j) {
+  DEVICE Summary* sum = j->sum;
+  if (sum->free > 0u) return j->stack[--sum->free];
+  return sum->records++;
+}
+
+FUNC void join_place_fresh(THREAD Join* j, uint number, uint loc, uint flags) {
+  const uint record = join_take_record(j);
+  j->records[record].root = loc;
+  j->records[record].flags = RECORD_NEW | flags;
+  j->records[record].place = 0u;
+  j->records[record].def = 0u;
+  join_place(j, join_fresh_thread(j, number, loc), FROM_FRESH, record);
+}
+
+// Lay out segments and item lists of the next pass from the counts in cursor.
+FUNC void join_segments(THREAD Join* j) {
+  uint first = 0u, out = 0u;
+  for (uint t = 0u; t < j->params->threads; t++) {
+    const uint n = j->cursor[t];
+    j->cursor[t] = first;
+    first += n;
+    out += n > 0u ? n + j->params->slack : 0u;
+  }
+}
+
+FUNC void join_fill(THREAD Join* j) {
+  const uint threads = j->params->threads;
+  uint number = 0u;
+  for (uint t = 0u; t < threads; t++) {
+    const DEVICE ThreadState* s = j->states + t;
+    for (uint i = 0u; i < s->done && s->count > 0u; i++) {
+      const uint out = j->events[s->first + i].codes & 0xFFu;
+      if (out == OUT_DONE || out == OUT_STALE) j->stack[j->sum->free++] = (uint)j->frontier[s->first + i];
+    }
+    for (uint i = s->done; i < s->count; i++) {
+      const ulong entry = j->frontier[s->first + i];
+      join_place(j, t, (uint)(entry >> 60), (uint)entry);
+    }
+  }
+  for (uint kind = ITEM_SUSPEND; kind <= ITEM_POLL; kind++) {  // hops and wakes share a turn: they are in one order
+    if (kind == ITEM_WAKE) continue;
+    for (uint t = 0u; t < threads; t++) {
+      const DEVICE ThreadState* s = j->states + t;
+      if (s->count == 0u) continue;
+      for (uint i = 0u; i < s->out_count; i++) {
+        const ulong item = j->items[s->out + i];
+        const uint is = (uint)(item >> 60), high = (uint)(item >> 32) & 0x0FFFFFFFu;
+        if (is != kind && !(kind == ITEM_HOP && is == ITEM_WAKE)) continue;
+        switch (is) {
+          case ITEM_SUSPEND: join_place(j, high, FROM_RESUME, (uint)item); break;
+          case ITEM_HOP:     join_place(j, high, FROM_HOP, (uint)item); break;
+          case ITEM_WAKE:    join_place(j, high, FROM_WAKE, (uint)item); break;
+          case ITEM_POLL:    join_place(j, high, FROM_POLL, (uint)item); break;
+          default: {
+            const uint n = high & 0xFFu, flags = (high & ITEM_SLOT) != 0u ? RECORD_SLOT : 0u;
+            for (uint k = 0u; k < n; k++) join_place_fresh(j, number++, (uint)item + k, flags);
+            break;
+          }
+        }
+      }
+    }
+  }
+}
+
+// After join_fill the cursor of a thread stands behind its segment.
+FUNC void join_commit(THREAD Join* j) {
+  uint first = 0u, out = 0u;
+  for (uint t = 0u; t < j->params->threads; t++) {
+    DEVICE ThreadState* s = j->states + t;
+    const uint n = j->cursor[t] - first;
+    s->first = first;
+    s->count = n;
+    s->done = 0u;
+    s->out = out;
+    s->out_count = 0u;
+    s->out_max = n > 0u ? n + j->params->slack : 0u;
+    first += n;
+    out += s->out_max;
+    j->cursor[t] = 0u;
+  }
+  j->sum->frontier = first;
+}
+
+ENTRY(join_frontier)(
+    BUFFER(const Params, params, 0), BUFFER(ThreadState, states, 1), BUFFER(const ulong, frontier, 2),
+    BUFFER(ulong, next, 3), BUFFER(Record, records, 4), BUFFER(const ulong, items, 5), BUFFER(const Event, events, 6),
+    BUFFER(uint, stack, 7), BUFFER(uint, cursor, 8), BUFFER(const uint, owner, 9), BUFFER(Summary, sum, 10),
+    BUFFER(uint, rules, 11), BUFFER(ulong, totals, 12), BUFFER(const uint, sizes, 13), GRID_INDEX) {
+  GRID_INDEX_BODY
+  if (index >= 1u) return;
+  // sizes: entries that next holds, items, records and stack
+  Join join = {params, states, frontier, next, records, items, events, stack, cursor, owner, sum};
+  THREAD Join* j = &join;
+  const uint threads = params->threads;
+  for (uint t = 0u; t < threads; t++) cursor[t] = 0u;
+  uint freed = 0u, fresh = 0u;
+  join_count(j, &freed, &fresh);
+  const uint parked = sum->frontier;
+  uint total = 0u, lists = 0u;
+  for (uint t = 0u; t < threads; t++) {
+    total += cursor[t];
+    lists += cursor[t] > 0u ? cursor[t] + params->slack : 0u;
+  }
+  const uint spare = sum->free + freed;
+  const uint records_need = sum->records + (fresh > spare ? fresh - spare : 0u);
+  sum->frontier = total;
+  if (total > sizes[0] || lists > sizes[1] || records_need > sizes[2]) {
+    sum->items_need = lists;
+    sum->records_need = records_need;
+    sum->status = SUM_GROW;
+    return;
+  }
+  if ((params->flags & PARAM_COUNT) != 0u) {
+    for (uint r = 0u; r < params->rules; r++) totals[r] = (ulong)0;
+    for (uint t = 0u; t < threads; t++) {
+      if (states[t].count == 0u) continue;
+      DEVICE uint* mine = rules + (ulong)t * params->rules;
+      for (uint r = 0u; r < params->rules; r++) {
+        totals[r] += mine[r];
+        mine[r] = 0u;
+      }
+    }
+  }
+  join_segments(j);
+  join_fill(j);
+  join_commit(j);
+  sum->parked = parked;
+  sum->status = SUM_JOINED;
+}
+
+// ---- the end of a run: cells whose term can go on, because a variable was filled after they stopped at it
+
+#define CLAIM_SEEN 0x100u
+
+// Walk from a term in weak normal form to what it hangs on: can it go on? With `release`, slots on the way that were
+// stuck become free again.
+FUNC bool settle_walk(THREAD Worker* w, Term t, bool release) {
+  uint frame = F_ROOT;
+  for (;;) {
+    const uint tag = term_tag(t), loc = term_val(t);
+    switch (tag) {
+      case ALO: return true;
+      case VAR: return binder_filled(w, loc);
+      case REF: return w->roots[term_ext(t)] != 0u;
+      case DP0: case DP1: {
+        const Term s = w->heap[loc];
+        if ((s & SUB_BIT) != (ulong)0) return true;
+        if ((atomic_read(slot_claim(w, loc)) & CLAIM_STUCK) == 0u) return term_tag(s) < F_ROOT;
+        if (release) atomic_write(slot_claim(w, loc), atomic_read(slot_claim(w, loc)) & ~(CLAIM_STUCK | CLAIM_VISITED));
+        frame = F_DP0;
+        t = s;
+        break;
+      }
+      case APP: {
+        const Term f = w->heap[loc];
+        const uint is = term_tag(f);
+        if (is == MAT || is == SWI || is == USE) {
+          frame = is == USE ? F_USE : F_MAT;
+          t = w->heap[loc + 1u];
+        } else {
+          frame = F_APP;
+          t = f;
+        }
+        break;
+      }
+      case OP2: {
+        const Term l = w->heap[loc];
+        frame = term_tag(l) == NUM ? F_OPR : F_OPL;
+        t = term_tag(l) == NUM ? w->heap[loc + 1u] : l;
+        break;
+      }
+      case AND: frame = F_AND; t = w->heap[loc]; break;
+      case OR:  frame = F_OR;  t = w->heap[loc]; break;
+      case DSU: frame = F_DSU; t = w->heap[loc]; break;
+      case DDU: frame = F_DDU; t = w->heap[loc]; break;
+      default:
+        if (frame == F_ROOT) return false;
+        if (step_has_rule(frame, tag)) return true;
+        return (frame == F_APP && (tag == NAM || tag == BJV || tag == DRY)) ||
+               (frame == F_MAT && (tag == NAM || tag == BJV || tag == DRY || tag == RED));
+    }
+  }
+}
+
+ENTRY(settle_frontier)(
+    BUFFER(const Params, params, 0), BUFFER(ulong, heap, 1), BUFFER(Atomic32, half, 2), BUFFER(const uint, roots, 3),
+    BUFFER(uint, work, 4), BUFFER(uint, found, 5), BUFFER(uint, io, 6), GRID_INDEX) {
+  GRID_INDEX_BODY
+  if (index >= 1u) return;
+  // io: in root cell, size of work, size of found; out status (0 ok, 1 grow), number found
+  Worker worker;
+  THREAD Worker* w = &worker;
+  w->heap = heap; w->half = half; w->roots = roots;
+  w->flags = params->flags; w->now = 0x0FFFFFFFu; w->me = 0u;
+  const uint work_size = io[1], found_size = io[2];
+  uint depth = 0u, seen = 0u, count = 0u;  // work: a stack from below, slots seen from above
+  work[depth++] = io[0];
+  uint status = 0u;
+  while (depth > 0u && status == 0u) {
+    const uint cell = work[--depth];
+    const Term t = heap[cell];
+    if ((t & SUB_BIT) != (ulong)0) continue;
+    if (settle_walk(w, t, false)) {
+      if (count == found_size) status = 1u;
+      else found[count++] = cell;
+      continue;
+    }
+    const uint tag = term_tag(t);
+    const bool is_end = tag == DP0 || tag == DP1;
+    const uint n = is_end ? 1u : term_arity(t);
+    if (depth + seen + n + 1u > work_size) { status = 1u; break; }
+    if (is_end) {
+      if ((atomic_or(slot_claim(w, term_val(t)), CLAIM_SEEN) & CLAIM_SEEN) != 0u) continue;
+      work[work_size - ++seen] = term_val(t);
+    }
+    for (uint i = n; i > 0u; i--) work[depth++] = term_val(t) + i - 1u;
+  }
+  for (uint i = 1u; i <= seen; i++) {
+    DEVICE Atomic32* claim = slot_claim(w, work[work_size - i]);
+    atomic_write(claim, atomic_read(claim) & ~CLAIM_SEEN);
+  }
+  if (status == 0u) for (uint i = 0u; i < count; i++) settle_walk(w, heap[found[i]], true);
+  io[3] = status;
+  io[4] = count;
+}
+
+// Sizes of the shared structs, for the host to compare with its own.
+ENTRY(layout_sizes)(BUFFER(uint, out, 0), GRID_INDEX) {
+  GRID_INDEX_BODY
+  if (index >= 1u) return;
+  out[0] = (uint)sizeof(Params);
+  out[1] = (uint)sizeof(ThreadState);
+  out[2] = (uint)sizeof(Record);
+  out[3] = (uint)sizeof(Event);
+  out[4] = (uint)sizeof(Summary);
+}

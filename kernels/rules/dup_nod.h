@@ -1,0 +1,13 @@
+// ! X &L = T{a…z}
+// --------------- DUP-NOD
+// X₀ ← T{A₀…Z₀}   X₁ ← T{A₁…Z₁}   A = a … Z = z at L
+//
+// redex:   DP0 DP1 | ERA ANY NUM CTR MAT SWI USE INC OP2 DSU DDU
+// words:   arity + arity * slot
+// writes:  the slot, by its owner; the node, which becomes this end's copy
+// example: ! x &A = 3; x₀ + x₁  =>  6
+// example: ! x &A = #P{1, 2}; [x₀, x₁]  =>  [#P{1,2},#P{1,2}]
+FUNC void rule_dup_nod(THREAD Worker* w) {
+  const uint tag = term_tag(w->hand);
+  dup_fields(w, !(tag == OP2 || tag == DSU || tag == DDU));  // stuck ones may go on: a field is an end now
+}

@@ -1,0 +1,11 @@
+// ↑a ∘ b
+// -------- OP2-INC-X
+// ↑(a ∘ b)
+//
+// redex:   OPL | INC
+// words:   0
+// writes:  both nodes of the redex
+// example: ↑6 * 7  =>  ↑42
+FUNC void rule_op2_inc_x(THREAD Worker* w) {
+  inc_float(w, OP2, term_ext(w->top), 0u);
+}

@@ -1,0 +1,210 @@
+// One task: descend to a value, dispatch the rule for frame and value, stop on fuel, hunger, a slot, an error.
+//
+// Invariants: a task is two words, innermost frame and term in hand, at any depth: frames lie in the nodes that are
+// being reduced (pointer reversal), so stopping and going on are O(1) and no stack exists.
+
+// Push a frame over a node that has just been entered: its first field becomes the parent.
+FUNC void step_push(THREAD Worker* w, uint tag, uint ext, uint node, Term hand) {
+  heap_put(w, node, w->top);
+  w->top = term_new(tag, ext, node);
+  w->hand = hand;
+}
+
+// Enter a static term under an environment without building its node, unless a frame needs one.
+FUNC void step_enter_static(THREAD Worker* w) {
+  const uint cell = term_ext(w->hand), env = term_val(w->hand);
+  const Term s = w->book[cell];
+  const uint from = term_val(s), tag = term_tag(s);
+  uint frame = 0u;
+  w->place = cell;
+  switch (tag) {
+    case APP: frame = F_APP; break;
+    case OP2: frame = F_OPL; break;
+    case EQL: frame = F_EQL; break;
+    case AND: frame = F_AND; break;
+    case OR:  frame = F_OR;  break;
+    case DSU: frame = F_DSU; break;
+    case DDU: frame = F_DDU; break;
+    case DUP: {
+      if (!heap_room(w, w->slot_cells, w->slot_cells)) return;
+      const uint slot = heap_alloc(w, w->slot_cells);
+      slot_make(w, slot, book_term(w, from, env), env);
+      w->hand = book_term(w, from + 1u, slot);
+      return;
+    }
+    case UNS: step_enter_rule(w, UNS); return;
+    case PRI: task_stop(w, OUT_ABORTED, WHY_NONE); return;
+    case BJV: case BJ0: case BJ1: case NUM: case ERA: case NAM: case ANY: case C00: case REF:
+      w->hand = book_term(w, cell, env);
+      return;
+    default: w->apply = true; return;
+  }
+  const uint n = term_arity(s);
+  if (!heap_room(w, n, n)) return;
+  const uint node = heap_alloc(w, n);
+  heap_new(w, node, w->top);
+  for (uint i = 1u; i < n; i++) heap_new(w, node + i, book_term(w, from + i, env));
+  w->top = term_new(frame, term_ext(s), node);
+  w->hand = book_term(w, from, env);
+}
+
+// One step on a term that is not known to be in weak normal form. None of this is counted, but UNS.
+FUNC void step_enter(THREAD Worker* w) {
+  const Term t = w->hand;
+  const uint loc = term_val(t);
+  switch (term_tag(t)) {
+    case ALO: step_enter_static(w); return;
+    case VAR:
+      if (binder_filled(w, loc)) w->hand = binder_value(w, loc);
+      else w->apply = true;
+      return;
+    case DP0: case DP1: slot_reach(w); return;
+    case REF: {
+      const uint root = w->roots[term_ext(t)];
+      if (root == 0u) { w->apply = true; return; }
+      w->def = term_ext(t) + 1u;
+      w->hand = book_term(w, root, 0u);
+      return;
+    }
+    case APP: step_push(w, F_APP, 0u, loc, w->heap[loc]); return;
+    case OP2: step_push(w, F_OPL, term_ext(t), loc, w->heap[loc]); return;
+    case EQL: step_push(w, F_EQL, 0u, loc, w->heap[loc]); return;
+    case AND: step_push(w, F_AND, 0u, loc, w->heap[loc]); return;
+    case OR:  step_push(w, F_OR, 0u, loc, w->heap[loc]); return;
+    case DSU: step_push(w, F_DSU, 0u, loc, w->heap[loc]); return;
+    case DDU: step_push(w, F_DDU, 0u, loc, w->heap[loc]); return;
+    case PRI: task_stop(w, OUT_ABORTED, WHY_NONE); return;
+    default: w->apply = true; return;
+  }
+}
+
+// The term in hand has no rule under the frame: rebuild the node around it, which is then in weak normal form.
+FUNC void step_stuck(THREAD Worker* w, uint tag, uint ext, uint field) {
+  const uint node = term_val(w->top);
+  const Term parent = w->heap[node];
+  if (field == 1u) heap_put(w, node, w->heap[node + 1u]);
+  heap_put(w, node + field, w->hand);
+  w->hand = term_new(tag, ext, node);
+  w->top = parent;
+}
+
+// Leave the term in hand in field 1 and go on with what field 1 held.
+FUNC void step_swap(THREAD Worker* w, uint frame) {
+  const uint node = term_val(w->top);
+  const Term next = w->heap[node + 1u];
+  heap_put(w, node + 1u, w->hand);
+  w->top = term_new(frame, term_ext(w->top), node);
+  w->hand = next;
+  w->apply = false;
+}
+
+// The body of a guarded term.
+FUNC Term red_body(THREAD Worker* w, Term red) {
+  if (term_tag(red) == ALO) return book_term(w, term_val(w->book[term_ext(red)]) + 1u, term_val(red));
+  return w->heap[term_val(red) + 1u];
+}
+
+FUNC void step_drop_guard(THREAD Worker* w) {
+  w->hand = red_body(w, w->hand);
+  w->apply = false;
+}
+
+// A value under a frame for which no rule is written: push, drop, dry or stuck. None is counted.
+FUNC void step_move(THREAD Worker* w, uint tag) {
+  const uint node = term_val(w->top);
+  const bool is_name = tag == NAM || tag == BJV || tag == BJ0 || tag == BJ1 || tag == DRY;
+  switch (term_tag(w->top)) {
+    case F_APP:
+      if (tag == MAT || tag == SWI) { step_swap(w, F_MAT); return; }
+      if (tag == USE) { step_swap(w, F_USE); return; }
+      if (tag == RED) {  // the guard waits in its node, the application above it
+        if (!hand_node(w)) return;
+        const uint red = term_val(w->hand);
+        const Term body = w->heap[red + 1u];
+        heap_put(w, red + 1u, w->top);
+        w->top = term_new(F_RED, 0u, red);
+        w->hand = body;
+        w->apply = false;
+        return;
+      }
+      if (tag == NUM || term_is_ctr(tag)) { task_stop(w, OUT_ERROR, tag == NUM ? 1u : 2u); return; }
+      step_stuck(w, is_name ? DRY : APP, 0u, 0u);
+      return;
+    case F_MAT: case F_USE:
+      if (tag == RED) { step_drop_guard(w); return; }
+      step_stuck(w, is_name ? DRY : APP, 0u, 1u);
+      return;
+    case F_DP0: case F_DP1: slot_stuck(w); return;
+    case F_OPL:
+      if (tag == NUM) step_swap(w, F_OPR);
+      else step_stuck(w, OP2, term_ext(w->top), 0u);
+      return;
+    case F_OPR:
+      if (tag == RED) step_drop_guard(w);
+      else step_stuck(w, OP2, term_ext(w->top), 1u);
+      return;
+    case F_EQL: step_swap(w, F_EQR); return;
+    case F_AND: step_stuck(w, AND, 0u, 0u); return;
+    case F_OR:  step_stuck(w, OR, 0u, 0u); return;
+    case F_DSU: step_stuck(w, DSU, 0u, 0u); return;
+    case F_DDU: step_stuck(w, DDU, 0u, 0u); return;
+    case F_RED: {  // node is the RED, app the application that waits above it
+      const uint app = term_val(w->heap[node + 1u]);
+      heap_put(w, node + 1u, w->hand);
+      if (tag == MAT || tag == SWI || tag == USE) {
+        w->hand = w->heap[app + 1u];
+        heap_put(w, app + 1u, term_new(RED, 0u, node));
+        w->top = term_new(tag == USE ? F_RUS : F_RMA, 0u, app);
+        w->apply = false;
+        return;
+      }
+      w->top = w->heap[app];
+      heap_put(w, app, term_new(RED, 0u, node));
+      w->hand = term_new(APP, 0u, app);
+      return;
+    }
+    case F_RMA: case F_RUS: {  // as a stuck call: the guard applied to the argument
+      if (tag == RED) { step_drop_guard(w); return; }
+      const Term guard = w->heap[term_val(w->heap[node + 1u])];
+      const Term parent = w->heap[node];
+      heap_put(w, node, guard);
+      heap_put(w, node + 1u, w->hand);
+      w->hand = term_new(DRY, 0u, node);
+      w->top = parent;
+      return;
+    }
+    default: task_stop(w, OUT_ERROR, 3u); return;
+  }
+}
+
+// One step on a term in weak normal form: finish the task, or apply the innermost frame.
+FUNC void step_apply(THREAD Worker* w) {
+  const uint frame = term_tag(w->top);
+  if (frame == F_ROOT) {
+    if (!hand_node(w)) return;
+    heap_put(w, term_val(w->top), w->hand);
+    frontier_children(w, w->hand);
+    task_stop(w, OUT_DONE, WHY_NONE);
+    return;
+  }
+  if (w->spent >= w->fuel) { task_stop(w, OUT_FUEL, WHY_NONE); return; }
+  if (frame == F_DP0 || frame == F_DP1) {
+    const uint slot = term_val(w->top);
+    if (!heap_single(w)) {
+      if (heap_owner(w, slot) != w->me) { task_hop(w, slot, frame - F_DP0, WHY_PUBLISH); return; }
+      if (!frontier_room(w)) { task_stop(w, OUT_FUEL, WHY_NONE); return; }
+    }
+  }
+  const uint tag = hand_tag(w);
+  if (!step_dispatch(w, frame, tag)) step_move(w, tag);
+}
+
+// Run the task until it must end the pass. Steps are bounded too: a loop of uncounted steps ends the pass as fuel.
+FUNC void step_run(THREAD Worker* w) {
+  uint steps = w->fuel < 0x04000000u ? 64u + 16u * w->fuel : 0x40000000u;
+  while (w->stop == OUT_UNRUN) {
+    if (w->apply) step_apply(w);
+    else step_enter(w);
+    if (--steps == 0u && w->stop == OUT_UNRUN) task_stop(w, OUT_FUEL, WHY_NONE);
+  }
+}
