@@ -1,0 +1,65 @@
+"""How single things are written: names of binders, characters, labels of cases, words without fields."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from hvm4viz.book import Book
+from hvm4viz.syntax.tokens import id_name
+from hvm4viz.term import CON, NIL, SUC, ZER, Tag, ext_of, tag_of, val_of
+
+_ESCAPES: Final = {0: "\\0", 9: "\\t", 10: "\\n", 13: "\\r", 0x5C: "\\\\"}
+_CASES: Final = {ZER: "0n", SUC: "1n+", NIL: "[]", CON: "<>"}
+
+
+def alpha(number: int) -> str:
+    """Return the name of a binder: ``a`` to ``z`` from 1, then ``aa``; ``_`` for 0."""
+    name = ""
+    while number > 0:
+        number, letter = divmod(number - 1, 26)
+        name = chr(ord("a") + letter) + name
+    return name or "_"
+
+
+def showable(code: int) -> bool:
+    """Tell whether a code point may be printed as a character."""
+    if code < 0x20:
+        return code in _ESCAPES
+    return code <= 0x10FFFF and not 0x7F <= code <= 0x9F and not 0xD800 <= code <= 0xDFFF
+
+
+def character(code: int) -> str:
+    """Write a showable character between single quotes."""
+    return "'" + (_ESCAPES.get(code) or ("\\'" if code == 0x27 else chr(code))) + "'"
+
+
+def string(codes: list[int]) -> str:
+    """Write showable characters between double quotes."""
+    escapes = {**_ESCAPES, 0x22: '\\"'}
+    return '"' + "".join([chr(code) for code in codes]).translate(escapes) + '"'
+
+
+def constructor(book: Book, index: int) -> str:
+    """Return the full name of a constructor with its ``#``."""
+    return "#" + (book.ctor_names.get(index) or id_name(index))
+
+
+def case(book: Book, word: int) -> str:
+    """Return the label of a MAT or SWI."""
+    if tag_of(word) == Tag.SWI:
+        return str(ext_of(word))
+    return _CASES.get(ext_of(word)) or constructor(book, ext_of(word))
+
+
+def leaf(book: Book, word: int) -> str | None:
+    """Write a word that has no fields and is no variable, or return None."""
+    tag, ext = tag_of(word), ext_of(word)
+    if tag == Tag.NUM:
+        return str(val_of(word))
+    if tag == Tag.C00:
+        return {NIL: "[]", ZER: "0n"}.get(ext) or constructor(book, ext) + "{}"
+    if tag == Tag.REF:
+        return "@" + (book.names[ext] if ext < len(book.names) else f"?{ext}")
+    if tag == Tag.NAM:
+        return id_name(ext)
+    return {Tag.ERA: "&{}", Tag.ANY: "*"}.get(tag)
