@@ -18,6 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hvm4viz.device.base import Buffer, Device, Function, view
+from hvm4viz.device.base import Kernel as CompiledKernel
+from hvm4viz.device.cpu import CpuKernel
 from hvm4viz.errors import KernelFault
 from hvm4viz.events import EVENT, OUTCOMES, Observer, PassRecord
 from hvm4viz.heap import Heap, Task
@@ -32,6 +34,9 @@ PASS_INTERACTIONS: Final = 4_000_000
 
 FUEL_MIN: Final = 64
 """Least automatic fuel, so that a very wide frontier still does more than it costs to dispatch."""
+
+SMALL_PASS_NS: Final = 150_000
+"""After a pass shorter than this the next one runs on the calling thread: waking host threads would cost more."""
 
 PASSES_MAX: Final = (1 << 28) - 2
 """Stamps hold 28 bits of pass number."""
@@ -172,14 +177,16 @@ class Frontier:
         self._seed(np.array([root], np.uint32))
         self._last = time.perf_counter_ns()
         self._opens = self._fills = 0
+        self._device_ns = 0
 
     # ---- setting up
 
     def _compile(self) -> None:
         compiled = self.device.kernel(self.kernel.text)
         self._step: Function = compiled.function("step_frontier")
-        self._join: Function = compiled.function("join_frontier")
-        self._settle: Function = compiled.function("settle_frontier")
+        self._step_serial: Function = _serial(compiled, "step_frontier")
+        self._join: Function = _serial(compiled, "join_frontier")
+        self._settle: Function = _serial(compiled, "settle_frontier")
         sizes = self.device.buffer(4 * len(abi.SIZES))
         compiled.function("layout_sizes")(1, sizes).wait()
         got = tuple(int(n) for n in view(sizes, np.uint32)[: len(abi.SIZES)])
@@ -290,8 +297,10 @@ class Frontier:
             self._remote_view[:in_use] = 0
         sums[0] = abi.SUM_POISON
         begun = time.perf_counter_ns()
-        self._step(self.machine.threads, *self._step_args[turn]).wait()
+        small = width < 2 or self._device_ns < SMALL_PASS_NS
+        (self._step_serial if small else self._step)(self.machine.threads, *self._step_args[turn]).wait()
         ended = time.perf_counter_ns()
+        self._device_ns = ended - begun
         while True:
             self._join(1, *self._join_args[turn]).wait()
             if sums[0] == abi.SUM_JOINED:
@@ -412,6 +421,10 @@ class Frontier:
             owners=view(self._owner, np.uint32)[:in_use],
             tasks=self.live_tasks(),
         )
+
+
+def _serial(compiled: CompiledKernel, name: str) -> Function:
+    return compiled.function(name, serial=True) if isinstance(compiled, CpuKernel) else compiled.function(name)
 
 
 def _copy(device: Device, old: Buffer, nbytes: int) -> Buffer:

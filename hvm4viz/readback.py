@@ -21,26 +21,27 @@ class Term:
     ----------
     words : sequence of int
         A heap image without frames.
-    word : int
-        The term's word.
+    loc : int
+        Cell that holds the term.
     book : Book
         Names of constructors and definitions.
     quoted : bool
         Whether variables are quoted (collapse mode).
     """
 
-    def __init__(self, words: Sequence[int], word: int, book: Book, *, quoted: bool = False) -> None:
+    def __init__(self, words: Sequence[int], loc: int, book: Book, *, quoted: bool = False) -> None:
         self._words = words
-        self._word = word
+        self._loc = loc
+        self._word = self._follow(int(words[loc]))
         self._book = book
         self._quoted = quoted
 
     @cached_property
     def text(self) -> str:
         """The term as HVM4 prints it."""
-        from hvm4viz.syntax.printer import show_word
+        from hvm4viz.syntax.printer import show
 
-        return show_word(self._words, self._word, self._book, quoted=self._quoted)
+        return show(self._words, self._loc, self._book, quoted=self._quoted)
 
     @property
     def kind(self) -> str:
@@ -67,10 +68,8 @@ class Term:
     def children(self) -> tuple[Term, ...]:
         """Terms of its fields, in slot order; substitutions are followed."""
         loc = val_of(self._word)
-        return tuple(self._at(loc + i) for i in range(arity_of(self._word)))
-
-    def _at(self, loc: int) -> Term:
-        return Term(self._words, self._follow(int(self._words[loc])), self._book, quoted=self._quoted)
+        cells = range(loc, loc + arity_of(self._word))
+        return tuple(Term(self._words, cell, self._book, quoted=self._quoted) for cell in cells)
 
     def _follow(self, word: int) -> int:
         word &= ~SUB_BIT

@@ -466,7 +466,7 @@ def _finish(
     image = frontier.image()
     results: list[Term] = []
     if stop.status == "done":
-        results = [Term(image.words, int(image.words[image.root]), book)]
+        results = [Term(image.words, image.root, book)]
     message = stop.message
     if stop.status in ("error", "primitive"):
         message = _fault_message(frontier, stop, program)

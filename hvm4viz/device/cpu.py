@@ -89,14 +89,14 @@ class CpuKernel:
         self._pool = pool
         self._workers = workers
 
-    def function(self, name: str) -> CpuFunction:
-        """Return an entry point."""
+    def function(self, name: str, *, serial: bool = False) -> CpuFunction:
+        """Return an entry point; a serial one runs its grid on the calling thread, for dispatches with little to do."""
         if name not in self._entries:
             raise CompileFailed(f"the kernel has no entry point {name!r}; it has {', '.join(self._entries)}")
         call = getattr(self._library, f"{name}_range")
         call.argtypes = (ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint32)
         call.restype = None
-        return CpuFunction(call, self._pool, self._workers)
+        return CpuFunction(call, None if serial else self._pool, self._workers)
 
 
 def wrap(source: str) -> tuple[str, dict[str, int]]:
