@@ -12,37 +12,17 @@ from typing import TYPE_CHECKING
 
 __version__ = "0.1.0"
 
+from hvm4viz.errors import Hvm4vizError
+from hvm4viz.program import Program, load, parse
+from hvm4viz.run import Run, Stats, Status, run, run_heap
+from hvm4viz.settings import Machine
+
 if TYPE_CHECKING:
     from hvm4viz import figures as figures
     from hvm4viz.device import devices as devices
-    from hvm4viz.errors import Hvm4vizError as Hvm4vizError
-    from hvm4viz.program import Program as Program
-    from hvm4viz.program import load as load
-    from hvm4viz.program import parse as parse
-    from hvm4viz.run import Run as Run
-    from hvm4viz.run import Stats as Stats
-    from hvm4viz.run import Status as Status
-    from hvm4viz.run import run as run
-    from hvm4viz.run import run_heap as run_heap
-    from hvm4viz.settings import Machine as Machine
+    from hvm4viz.magics import Shell
     from hvm4viz.trace import Trace as Trace
     from hvm4viz.trace import open_trace as open_trace
-
-_HOME = {
-    "Hvm4vizError": "errors",
-    "Machine": "settings",
-    "Program": "program",
-    "Run": "run",
-    "Stats": "run",
-    "Status": "run",
-    "Trace": "trace",
-    "devices": "device",
-    "load": "program",
-    "open_trace": "trace",
-    "parse": "program",
-    "run": "run",
-    "run_heap": "run",
-}
 
 __all__ = [
     "Hvm4vizError",
@@ -61,23 +41,23 @@ __all__ = [
     "run_heap",
 ]
 
+_LATER = {"Trace": "hvm4viz.trace", "open_trace": "hvm4viz.trace", "devices": "hvm4viz.device"}
+
 
 def __getattr__(name: str) -> object:
-    """Import a public name when it is first asked for: start-up stays short."""
+    """Import what needs pyarrow or matplotlib when it is first asked for: start-up stays short."""
     if name == "figures":
         return import_module("hvm4viz.figures")
-    if name not in _HOME:
+    if name not in _LATER:
         raise AttributeError(f"module 'hvm4viz' has no attribute {name!r}")
-    value = getattr(import_module(f"hvm4viz.{_HOME[name]}"), name)
-    globals()[name] = value
-    return value
+    return getattr(import_module(_LATER[name]), name)
 
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
 
 
-def load_ipython_extension(shell: object) -> None:
+def load_ipython_extension(shell: Shell) -> None:
     """Register the magics: what ``%load_ext hvm4viz`` calls."""
     from hvm4viz.magics import register
 

@@ -40,15 +40,11 @@ def run_arguments(given: argparse.Namespace, door: Door) -> dict[str, Any]:
     Raises
     ------
     ValueError
-        If a setting of the machine is out of range or not in this version, or two options contradict each other.
+        If a setting of the machine is out of range or not in this version.
     """
     values: dict[str, Any] = {option.dest: getattr(given, option.dest, None) for option in options(door)}
-    if values["collapse"] and values["mode"] == "snf":
-        raise ValueError("--collapse and --mode snf contradict each other; give one of them")
     chosen = {o.dest: values[o.dest] for o in options(door) if o.target == "run" and values[o.dest] is not None}
     machine = {o.dest: values[o.dest] for o in options(door) if o.target == "machine" and values[o.dest] is not None}
-    if values["collapse"]:
-        chosen["mode"] = "collapse"
     return {**chosen, "machine": Machine(**machine)}
 
 

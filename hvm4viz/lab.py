@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Sequence
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
@@ -38,7 +39,5 @@ def open_lab(arguments: Sequence[str]) -> int:
     """
     if find_spec("jupyterlab") is None:
         raise OSError(0, 'not installed; run: pip install "hvm4viz[lab]"', "jupyterlab")
-    from jupyterlab.labapp import main
-
-    main([str(notebooks() / FIRST), *arguments])
+    import_module("jupyterlab.labapp").main([str(notebooks() / FIRST), *arguments])
     return 0

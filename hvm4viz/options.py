@@ -19,8 +19,6 @@ BOTH: Final[tuple[Door, ...]] = ("cell", "shell")
 CELL: Final[tuple[Door, ...]] = ("cell",)
 SHELL: Final[tuple[Door, ...]] = ("shell",)
 
-DEVICES: Final = ("auto", "cpu", "metal", "cuda", "sim")
-MODES: Final = ("snf", "collapse")
 RECORDS: Final = ("off", "counts", "events")
 VIEWS: Final = ("auto", "static", "text", "none")
 
@@ -95,11 +93,13 @@ def _setting(flags: str, text: str, metavar: str | None = None, kind: Callable[[
     return _option(flags, f"machine.{dest}", f"{text} (default: {default}{note})", metavar, kind=kind, choices=choices)
 
 
-def _size(text: str) -> int:
+def _size(text: str) -> str:
+    """Check a size, and pass it on as it was written."""
     try:
-        return parse_size(text)
+        parse_size(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
+    return text
 
 
 def _fuel(text: str) -> int | str:
@@ -126,14 +126,10 @@ GROUPS: Final[dict[str, tuple[Option, ...]]] = {
         _option("--no-run", "door.no_run", "parse and check only", kind=None),
     ),
     "run": (
-        _option("-D --device", "run.device", "where the kernel runs (default: auto)", choices=DEVICES),
-        _option("--mode", "run.mode", "normal form, or all branches of superpositions (default: snf)", choices=MODES),
-        _option("-C --collapse", "door.collapse", "short for --mode collapse", kind=None),
-        _option("-l --limit", "run.limit", "collapse, stop after N results; negative: all", "N", kind=int),
+        _option("-D --device", "run.device", "kind of device that runs the kernel (default: auto)", "KIND"),
         _option("-p --max-passes", "run.max_passes", "stop after N passes (default: 1000000)", "N", kind=int),
         _option("--timeout", "run.timeout", "stop after SEC seconds (default: never)", "SEC", kind=_seconds),
         _option("--workers", "run.workers", "host threads of the cpu device (default: one a core)", "N", kind=int),
-        _option("--seed", "run.seed", "schedule of the sim device (default: 0)", "N", kind=int),
         _option("-c --check", "run.check", "compare with one block of one thread on the cpu", kind=None),
         _option("--repeat", "run.repeat", "run N times and require one digest (default: 1)", "N", kind=int),
     ),

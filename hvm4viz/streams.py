@@ -15,9 +15,14 @@ def put(line: str) -> None:
 
 
 def note(text: str) -> None:
-    """Write a message to standard error."""
+    """Write a note to standard error."""
     sys.stdout.flush()
-    sys.stderr.write(f"hvm4viz: {terminal_text(text)}\n")
+    sys.stderr.write(f"{terminal_text(text)}\n")
+
+
+def complain(text: str) -> None:
+    """Write what went wrong to standard error."""
+    note(f"hvm4viz: {text}")
 
 
 def drop_output() -> None:

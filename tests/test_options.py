@@ -41,15 +41,14 @@ def test_nothing_given_is_nothing_passed_on(door: Door) -> None:
 
 
 def test_options_become_arguments_of_run() -> None:
-    given = parse("-B 64 -t 1 -s 64 -H 1MiB --shard address --fuel 16 -p 10 --timeout 2 -R counts -o a.hvt -m start -C")
+    given = parse("-B 64 -t 1 -s 64 -H 1MiB --shard address --fuel 16 -p 10 --timeout 2 -R counts -o a.hvt -m start")
     assert run_arguments(given, "shell") == {
-        "machine": Machine(blocks=64, threads_per_block=1, region_size=64, heap=2**20, shard="address", fuel=16),
+        "machine": Machine(blocks=64, threads_per_block=1, region_size=64, heap="1MiB", shard="address", fuel=16),
         "max_passes": 10,
         "timeout": 2.0,
         "record": "counts",
         "save": "a.hvt",
         "entry": "start",
-        "mode": "collapse",
     }
 
 
@@ -86,7 +85,6 @@ def test_a_bad_option_says_what_would_do(line: str, says: str, capsys: pytest.Ca
         ("--blocks 0", "from 1 to 65,536"),
         ("--threads-per-block 3", "power of two"),
         ("--dup claim", "not in this version"),
-        ("--collapse --mode snf", "contradict"),
     ],
 )
 def test_a_setting_out_of_range_is_told_with_its_bound(line: str, says: str) -> None:

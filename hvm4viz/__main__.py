@@ -1,0 +1,5 @@
+"""``python -m hvm4viz`` is the command line."""
+
+from hvm4viz.cli import console
+
+console()

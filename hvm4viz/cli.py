@@ -1,0 +1,121 @@
+"""The command line: ``hvm4viz run FILE`` and its neighbours.
+
+Standard output holds log lines and result lines alone (or one JSON object); everything else goes to standard error.
+Exit codes: 0 ok, 1 a comparison failed, 2 usage or a file that cannot be read, 3 the program is at fault, 4 the device
+is, 5 stopped by a limit, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import sys
+from collections.abc import Sequence
+from typing import Final
+
+from hvm4viz import __version__, commands
+from hvm4viz.arguments import ShellParser, add_options
+from hvm4viz.errors import DeviceError, Hvm4vizError, MachineError, ProgramError
+from hvm4viz.streams import complain, drop_output, note
+
+_EPILOG: Final = """\
+examples:
+  hvm4viz run program.hvm4
+  hvm4viz run program.hvm4 --blocks 64 --shard address -o run.hvt --fig overview=run.png
+  hvm4viz info run.hvt
+
+exit codes:
+  0  ok                                          4    device unavailable or failed
+  1  a check or an expectation failed            5    stopped by a limit: passes, time, heap, stalled
+  2  usage, or a file that cannot be read        130  interrupted
+  3  the program is at fault
+"""
+
+
+def parser() -> argparse.ArgumentParser:
+    """Build the parser of the whole command line."""
+    top = ShellParser(
+        prog="hvm4viz",
+        description=("Run HVM4 programs on a frontier machine, record every pass, and look at what happened."),
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    top.add_argument("--version", action="version", version=f"hvm4viz {__version__}")
+    verbs = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
+
+    run = verbs.add_parser("run", help="run a program", description="Run a program.", allow_abbrev=False)
+    run.add_argument("file", metavar="FILE", help="the program; - is standard input")
+    add_options(run, "shell")
+    run.set_defaults(command=commands.run)
+
+    info = verbs.add_parser("info", help="tell what a trace holds", description="Tell what a trace holds.")
+    info.add_argument("trace", metavar="TRACE", help="a .hvt file")
+    info.set_defaults(command=commands.info)
+
+    figure = verbs.add_parser("figure", help="draw a figure of a trace", description="Draw a figure of a trace.")
+    figure.add_argument("trace", metavar="TRACE", help="a .hvt file")
+    figure.add_argument("kind", metavar="KIND", help="which figure, such as overview")
+    figure.add_argument("out", metavar="OUT", help="file to write: .png, .pdf or .svg")
+    figure.set_defaults(command=commands.figure)
+
+    devices = verbs.add_parser("devices", help="list the devices", description="List the devices.")
+    devices.set_defaults(command=commands.devices)
+
+    lab = verbs.add_parser("lab", help="open the notebooks in JupyterLab", description="Open the notebooks.")
+    lab.add_argument("arguments", nargs="*", metavar="ARG", help="passed on to JupyterLab; write -- before them")
+    lab.set_defaults(command=commands.lab)
+    return top
+
+
+def exit_code(error: Hvm4vizError) -> int:
+    """Return the exit code for an error that kept a run from beginning.
+
+    What ends a run that has begun is a status of that run; so an error of the machine says that two runs differ.
+    """
+    if isinstance(error, DeviceError):
+        return commands.DEVICE
+    return commands.DIFFERENT if isinstance(error, MachineError) else commands.USAGE
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; return its exit code.
+
+    Parameters
+    ----------
+    argv : sequence of str, optional
+        The arguments after the program's name; default: those of this process.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a lone surrogate in a result must not end the run
+    try:
+        given = parser().parse_args(argv)
+        code: int = given.command(given)
+        sys.stdout.flush()
+    except SystemExit as stop:
+        return stop.code if isinstance(stop.code, int) else commands.USAGE
+    except KeyboardInterrupt:
+        complain("interrupted")
+        return commands.INTERRUPTED
+    except BrokenPipeError:
+        drop_output()
+        return commands.OK
+    except ProgramError as error:
+        (note if error.span else complain)(str(error))  # file:line:col stays at the start of the line
+        return commands.PROGRAM
+    except Hvm4vizError as error:
+        complain(str(error))
+        return exit_code(error)
+    except OSError as error:
+        complain(f"{error.filename or 'input/output'}: {error.strerror or error}")
+        return commands.USAGE
+    except ValueError as error:
+        complain(str(error))
+        return commands.USAGE
+    return code
+
+
+def console() -> None:
+    """Enter from the console script."""
+    sys.exit(main())

@@ -1,0 +1,164 @@
+"""What each command of the command line does; each takes the parsed arguments and returns an exit code."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from hvm4viz.arguments import run_arguments
+from hvm4viz.outputs import requested_figures
+from hvm4viz.streams import complain, note, put
+from hvm4viz.widgets.summary import summary
+
+if TYPE_CHECKING:
+    from hvm4viz.program import Program
+    from hvm4viz.run import Run
+
+OK: Final = 0
+DIFFERENT: Final = 1
+USAGE: Final = 2
+PROGRAM: Final = 3
+DEVICE: Final = 4
+LIMIT: Final = 5
+INTERRUPTED: Final = 130
+
+CODES: Final = {
+    "done": OK,
+    "error": PROGRAM,
+    "primitive": PROGRAM,
+    "failed": DEVICE,
+    "pass_limit": LIMIT,
+    "timeout": LIMIT,
+    "heap_full": LIMIT,
+    "stalled": LIMIT,
+    "interrupted": INTERRUPTED,
+}
+"""Exit code by status of the run."""
+
+
+def read_program(file: str, *, root: str | None) -> Program:
+    """Read a program from a file, or from standard input if the name is ``-``."""
+    from hvm4viz.program import load, parse
+
+    return parse(sys.stdin.buffer.read(), name="<stdin>", root=root) if file == "-" else load(file, root=root)
+
+
+def run(given: argparse.Namespace) -> int:
+    """Run a program; show answer, statistics, and what else was asked for."""
+    from hvm4viz.run import run as run_program
+
+    figures = [(request, request.path or Path(f"{request.kind}.png")) for request in requested_figures(given.fig or ())]
+    arguments = run_arguments(given, "shell")
+    program = read_program(given.file, root=given.include_root)
+    if given.no_run:
+        note(f"{given.file} is well formed")
+        return OK
+    if given.quiet:
+        arguments["progress"] = False
+    with contextlib.redirect_stdout(sys.stderr) if given.json else contextlib.nullcontext():
+        done = run_program(program, **arguments)
+    if given.json:
+        put(json.dumps(report(done, given.save)))
+    else:
+        for line in done.lines:
+            put(line)
+    for request, path in figures:
+        request.write(done.trace, path)
+    return _after(done, given, [str(path) for _, path in figures])
+
+
+def report(run: Run, save: str | None) -> dict[str, object]:
+    """Return what ``--json`` prints of a run."""
+    return {
+        "status": run.status.value,
+        "message": run.message,
+        "lines": run.lines,
+        "log": run.log,
+        "stats": {**asdict(run.stats), "ips": run.stats.ips},
+        "machine": run.machine.settings(),
+        "device": run.device.name,
+        "digest": run.trace.digest_or_none(),
+        "trace": save,
+    }
+
+
+def _after(run: Run, given: argparse.Namespace, drawn: list[str]) -> int:
+    """Write the notes that follow a run; return its exit code."""
+    code = CODES[run.status.value]
+    if run.message:
+        complain(run.message)
+    if not given.quiet:
+        note(summary(run))
+        if given.save:
+            note(f"trace: {given.save}")
+        for file in drawn:
+            note(f"figure: {file}")
+        if drawn:
+            note(f"notebook: {lab_command()}")
+    if code == OK and given.expect is not None and run.text != given.expect:
+        complain(f"expected {given.expect!r}, got {run.text!r}")
+        return DIFFERENT
+    return code
+
+
+def lab_command() -> str:
+    """Return the command that opens the notebooks, as this process would be called again."""
+    return f"{sys.argv[0] if Path(sys.argv[0]).stem == 'hvm4viz' else 'python -m hvm4viz'} lab"
+
+
+def info(given: argparse.Namespace) -> int:
+    """Tell what a trace holds."""
+    from hvm4viz.trace import open_trace
+
+    trace = open_trace(given.trace)
+    meta = trace.meta
+    facts = {
+        "program": ", ".join(meta["files"]),
+        "entry": f"@{meta['entry']}, mode {meta['mode']}",
+        "status": meta["status"] or "still running, or killed",
+        "message": meta["message"],
+        "machine": ", ".join(f"{name} {value}" for name, value in meta["machine"].items()),
+        "device": ", ".join(meta["devices"]),
+        "passes": f"{trace.n_passes:,}, at most {max(trace.frontier_sizes, default=0):,} entries each",
+        "interactions": f"{int(trace.interactions.sum()):,}",
+        "deferrals": f"{trace.n_deferrals:,}",
+        "regions": f"{trace.n_regions:,} of {trace.region_size:,} cells",
+        "recorded": f"{trace.level}, {trace.n_events:,} events, {trace.dropped:,} dropped, {trace.nbytes:,} bytes",
+        "state": f"{trace.state} {meta['note']}".strip(),
+        "digest": trace.digest_or_none() or "none",
+    }
+    for name, fact in facts.items():
+        if fact:
+            put(f"{name:13}{fact}")
+    return OK
+
+
+def figure(given: argparse.Namespace) -> int:
+    """Draw a figure of a trace."""
+    from hvm4viz.trace import open_trace
+
+    (request,) = requested_figures([f"{given.kind}={given.out}"])
+    request.write(open_trace(given.trace), Path(given.out))
+    return OK
+
+
+def devices(given: argparse.Namespace) -> int:
+    """List the devices."""
+    from hvm4viz import device
+
+    del given
+    for each in device.devices():
+        put(f"{each.kind:6}{each.detail}" if each.usable else f"{each.kind:6}not usable: {each.detail}")
+    return OK
+
+
+def lab(given: argparse.Namespace) -> int:
+    """Open the notebooks in JupyterLab."""
+    from hvm4viz.lab import open_lab
+
+    return open_lab(given.arguments)

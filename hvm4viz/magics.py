@@ -1,0 +1,246 @@
+"""The notebook's doors: ``%%hvm4`` runs a cell of HVM4, ``%hvm4`` does everything else.
+
+Neither lets IPython expand variables: ``{}``, ``$``, ``@``, ``%`` and ``#`` are HVM4.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NoReturn, Protocol
+
+from IPython.core.error import UsageError
+from IPython.core.magic import no_var_expand  # pyright: ignore[reportUnknownVariableType]
+from IPython.core.magic_arguments import MagicArgumentParser
+from IPython.display import display  # pyright: ignore[reportUnknownVariableType]
+
+from hvm4viz.arguments import add_options, explain, nearest, run_arguments
+from hvm4viz.errors import Hvm4vizError
+from hvm4viz.outputs import FigureRequest, requested_figures
+from hvm4viz.widgets.escape import terminal_text
+
+if TYPE_CHECKING:
+    from hvm4viz.program import Program
+    from hvm4viz.run import Run
+
+_HELP: Final = """\
+Run the cell as an HVM4 program; the run is the cell's value.
+
+Examples::
+
+    %%hvm4
+    @main = 1 + 2
+
+    %%hvm4 -o run --blocks 64 --shard address --fig overview=run.pdf
+    @main = #Pair{#Pair{1, 2}, #Pair{3, 4}}
+
+Everything else is a line::
+
+    %hvm4 run FILE [OPTIONS]         run a program from a file, with these same options
+    %hvm4 figure NAME KIND [FILE]    draw a figure of the run or trace bound to NAME
+    %hvm4 books                      list the definitions saved by --name
+    %hvm4 devices                    list the devices
+    %hvm4 help [TOPIC]               this text, or the lines that speak of TOPIC
+"""
+
+
+class Shell(Protocol):
+    """What the magics use of IPython's shell."""
+
+    user_ns: dict[str, Any]
+
+    def register_magic_function(self, func: Callable[..., object], magic_kind: str, magic_name: str) -> None:
+        """Make a function a magic."""
+        ...
+
+
+class ExpectationFailed(Hvm4vizError, AssertionError):
+    """The answer is not what ``--expect`` said."""
+
+
+class CellParser(MagicArgumentParser):
+    """IPython's parser, with the same quoting on every system, and the nearest option named when one is unknown."""
+
+    def parse_argstring(self, argstring: str, *, partial: bool = False) -> Any:
+        """Split a line at blanks, quotes honoured, backslashes left alone; then parse it."""
+        words = shlex.shlex(argstring, posix=True, punctuation_chars=False)
+        words.whitespace_split, words.commenters, words.escape = True, "", ""
+        try:
+            argv = list(words)
+        except ValueError as error:
+            self.error(f"{error}: {argstring!r}")
+        return self.parse_known_args(argv) if partial else self.parse_args(argv)
+
+    def error(self, message: str) -> NoReturn:
+        """Raise ``UsageError``, which IPython shows as one line."""
+        raise UsageError(explain(message, "cell"))
+
+
+def _parser(name: str, *positional: str) -> CellParser:
+    parser = CellParser(prog=name, description=_HELP)
+    parser.allow_abbrev = False
+    for word in positional:
+        parser.add_argument(word, metavar=word.upper(), help="the program")
+    add_options(parser, "cell")
+    return parser
+
+
+class Hvm4Magics:
+    """The magics of one shell, and the books that its cells saved."""
+
+    def __init__(self, shell: Shell) -> None:
+        self.shell = shell
+        self.books: dict[str, Program] = {}
+        self.cell_parser = _parser("%hvm4")
+        self.file_parser = _parser("hvm4 run", "file")
+        self.lines: dict[str, Callable[[str], object]] = {
+            "run": self.run_file,
+            "figure": self.draw_figure,
+            "books": self.list_books,
+            "devices": self.list_devices,
+            "help": self.show_help,
+        }
+
+    @no_var_expand
+    def hvm4(self, line: str, cell: str | None = None) -> object:
+        """Be ``%%hvm4`` or ``%hvm4``; the shown help text is put here by ``register``."""
+        try:
+            if cell is not None:
+                return self.run_cell(line, cell)
+            verb, _, rest = line.strip().partition(" ")
+            if verb and verb not in self.lines:
+                raise UsageError(f"unknown command {verb!r}{nearest(verb, list(self.lines))}; try %hvm4 help")
+            return self.lines[verb or "help"](rest)
+        except Hvm4vizError as error:
+            raise _plain(error) from None
+        except (OSError, ValueError) as error:
+            raise UsageError(str(error)) from None
+
+    def run_cell(self, line: str, cell: str) -> Run | None:
+        """Run a cell's text."""
+        from hvm4viz.program import parse
+
+        given = self.cell_parser.parse_argstring(line)
+        source = self._expanded(cell) if given.expand else cell
+        return self._run(parse(source, root=given.include_root), given)
+
+    def run_file(self, line: str) -> Run | None:
+        """Run a program from a file."""
+        from hvm4viz.program import load
+
+        given = self.file_parser.parse_argstring(line)
+        return self._run(load(Path(given.file).expanduser(), root=given.include_root), given)
+
+    def draw_figure(self, line: str) -> None:
+        """Draw a figure of a run or a trace that has a name in the notebook."""
+        words = line.split()
+        if len(words) not in (2, 3):
+            raise UsageError("write %hvm4 figure NAME KIND [FILE]")
+        subject = self.shell.user_ns.get(words[0])
+        trace = getattr(subject, "trace", subject)
+        if not hasattr(trace, "n_passes"):
+            raise UsageError(f"{words[0]!r} is no run and no trace{nearest(words[0], list(self.shell.user_ns))}")
+        self._figures(requested_figures(["=".join(words[1:])]), trace)
+
+    def list_books(self, line: str) -> None:
+        """List the saved books."""
+        del line
+        for name, program in self.books.items():
+            print(f"{name}: {', '.join(f'@{each}' for each in program.names)}")  # noqa: T201  (the cell's output)
+        if not self.books:
+            print("no book saved yet: %%hvm4 --name BOOK saves a cell's definitions")  # noqa: T201
+
+    def list_devices(self, line: str) -> None:
+        """List the devices."""
+        from hvm4viz.device import devices
+
+        del line
+        for device in devices():
+            print(f"{device.kind}: {device.detail}")  # noqa: T201
+
+    def show_help(self, line: str) -> None:
+        """Show the help text, or its lines that hold a word."""
+        text = self.cell_parser.format_help()
+        print("\n".join(row for row in text.splitlines() if line.strip() in row))  # noqa: T201
+
+    def _run(self, program: Program, given: argparse.Namespace) -> Run | None:
+        """Run a program as its options say; bind, show and return the run."""
+        from hvm4viz.run import run
+
+        figures = requested_figures(given.fig or ())
+        arguments = run_arguments(given, "cell")
+        if given.name:
+            self.books[given.name] = program
+        if given.imports:
+            first, *others = map(self._book, given.imports)
+            program = first.merge(*others, program)
+        if given.no_run or (given.name and (given.entry or "main") not in program.names):
+            return None
+        if given.quiet:
+            arguments["progress"] = False
+        done = run(program, **arguments)
+        if given.out:
+            self.shell.user_ns[given.out] = done
+        self._figures(figures, done.trace)
+        wrong = given.expect is not None and done.text != given.expect
+        if done.status != "done" or wrong:
+            _show(done, given)
+            done.raise_for_status()
+            raise ExpectationFailed(f"expected {given.expect!r}, got {done.text!r}")
+        if given.view in (None, "auto", "static") and not given.quiet:
+            return done
+        _show(done, given)
+        return None
+
+    def _book(self, name: str) -> Program:
+        if name not in self.books:
+            raise UsageError(f"no book {name!r}{nearest(name, list(self.books))}; %hvm4 books lists them")
+        return self.books[name]
+
+    def _figures(self, requests: list[FigureRequest], trace: Any) -> None:
+        """Write the figures that have a file, show the others."""
+        from hvm4viz.widgets.static import png
+
+        for request in requests:
+            if request.path is not None:
+                request.write(trace, request.path)
+            else:
+                display({"image/png": png(request.draw(trace)), "text/plain": f"<{request.kind}>"}, raw=True)
+
+    def _expanded(self, text: str) -> str:
+        """Replace ``{{name}}`` by the notebook's variables."""
+
+        def value(found: re.Match[str]) -> str:
+            if found[1] not in self.shell.user_ns:
+                raise UsageError(f"{found[0]}: no variable {found[1]!r}{nearest(found[1], list(self.shell.user_ns))}")
+            return str(self.shell.user_ns[found[1]])
+
+        return re.sub(r"\{\{\s*(\w+)\s*\}\}", value, text)
+
+
+def _show(run: Run, given: argparse.Namespace) -> None:
+    """Show a run that is not going to be the cell's value."""
+    from hvm4viz.widgets import show_run
+
+    if given.quiet or given.view == "none":
+        return
+    bundle = show_run(run)
+    display({"text/plain": bundle["text/plain"]} if given.view == "text" else bundle, raw=True)
+
+
+def _plain(error: Hvm4vizError) -> Hvm4vizError:
+    """Let IPython show an error without the frames of this package: the message says the place."""
+    text = terminal_text(f"{type(error).__name__}: {error}")
+    foreign: Any = error
+    foreign._render_traceback_ = text.splitlines  # IPython asks for this before it lays out frames
+    return error
+
+
+def register(shell: Shell) -> None:
+    """Register the magics with a shell."""
+    magics = Hvm4Magics(shell)
+    Hvm4Magics.hvm4.__doc__ = magics.cell_parser.format_help()
+    shell.register_magic_function(magics.hvm4, magic_kind="line_cell", magic_name="hvm4")

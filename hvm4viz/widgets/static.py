@@ -1,0 +1,113 @@
+"""A run as a still: what a notebook shows where no script runs, and the poster beside any live view."""
+
+from __future__ import annotations
+
+import base64
+import io
+from typing import TYPE_CHECKING, Any, Final
+
+from hvm4viz.widgets.escape import html_text, line_text, terminal_text
+from hvm4viz.widgets.summary import answer, provenance, summary
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from hvm4viz.run import Run
+
+DPI: Final = 144
+SCREEN_DPI: Final = 96
+_LINE_INCHES: Final = 0.19
+_POSTER_LINES: Final = 4
+_POSTER_CHARS: Final = 110
+
+_BOX: Final = "max-width:64em;line-height:1.4;color:var(--jp-content-font-color1,inherit)"
+_MONO: Final = "font-family:var(--jp-code-font-family,monospace);font-size:var(--jp-code-font-size,13px)"
+_PRE: Final = f"{_MONO};margin:0 0 .4em;padding:0;white-space:pre-wrap;overflow-wrap:anywhere;background:none"
+_FINE: Final = "font-size:.85em;opacity:.8"
+_IMAGE: Final = "display:block;max-width:100%;height:auto;margin:.4em 0;background:white;border-radius:3px"
+_WRONG: Final = "border-left:3px solid #d55e00;padding-left:.6em"
+
+
+def bundle(run: Run) -> dict[str, object]:
+    """Return a run as plain text, as a PNG poster that holds everything, and as one page with selectable text.
+
+    Parameters
+    ----------
+    run : Run
+
+    Returns
+    -------
+    bundle : dict
+        By MIME type. The PNG is there if a pass was recorded.
+    """
+    words = "\n".join(filter(None, [answer(run), run.message, summary(run)]))
+    shown: dict[str, object] = {"text/plain": terminal_text(words)}
+    image = ""
+    if run.trace.n_passes:
+        from hvm4viz.figures import overview
+
+        figure = overview(run.trace)
+        shown["image/png"] = _poster(run, figure)
+        image = _image(run, figure)
+    shown["text/html"] = _page(run, image)
+    return shown
+
+
+def png(figure: Figure, **options: Any) -> bytes:
+    """Draw a figure as PNG bytes, with options of ``Figure.savefig``."""
+    sink = io.BytesIO()
+    untyped: Any = figure
+    untyped.savefig(sink, format="png", dpi=DPI, **options)
+    return sink.getvalue()
+
+
+def _poster(run: Run, figure: Figure) -> bytes:
+    """Write the answer above the picture, for places that show nothing but an image."""
+    from matplotlib.figure import Figure as NewFigure
+    from PIL import Image
+
+    lines = [run.message, *answer(run, chars=_POSTER_CHARS * _POSTER_LINES, lines=_POSTER_LINES).splitlines()]
+    text = "\n".join(line_text(line, most=_POSTER_CHARS) for line in lines if line)
+    picture = Image.open(io.BytesIO(png(figure)))
+    if not text:
+        return png(figure)
+    size = (picture.width / DPI, (text.count("\n") + 1) * _LINE_INCHES + 0.15)
+    head: Any = NewFigure(figsize=size, facecolor="white")
+    head.text(0.015, 0.5, text, va="center", fontsize=8.5, family="monospace", parse_math=False)
+    above = Image.open(io.BytesIO(png(head)))
+    whole = Image.new("RGB", (picture.width, above.height + picture.height), "white")
+    whole.paste(above.convert("RGB"), (0, 0))
+    whole.paste(picture.convert("RGB"), (0, above.height))
+    sink = io.BytesIO()
+    whole.quantize(128).save(sink, format="PNG", optimize=True)
+    return sink.getvalue()
+
+
+def _image(run: Run, figure: Figure) -> str:
+    """Put the picture into the page, without its heading: the page says the same as text."""
+    for text in figure.texts:
+        text.set_visible(False)
+    drawn = png(figure, bbox_inches="tight", pad_inches=0.08)
+    width = figure.get_figwidth() * SCREEN_DPI
+    stats = run.stats
+    alt = (
+        f"Entries of each of {stats.passes:,} passes, at most {stats.max_frontier:,} at once, with "
+        f"{stats.deferrals:,} deferrals; below, the regions they belong to."
+    )
+    source = f"data:image/png;base64,{base64.b64encode(drawn).decode()}"
+    return f'<img alt="{html_text(alt)}" width="{width:.0f}" style="{_IMAGE}" src="{source}">'
+
+
+def _page(run: Run, image: str) -> str:
+    """Lay out the page; every text goes through ``html_text``."""
+    parts: list[str] = []
+    if run.log or run.lines:
+        parts.append(f'<pre style="{_PRE}">{html_text(answer(run))}</pre>')
+    if run.message:
+        parts.append(f'<pre style="{_PRE};{_WRONG}">{html_text(run.message)}</pre>')
+    parts += [
+        f'<div style="{_FINE}">{html_text(summary(run))}</div>',
+        image,
+        f'<div style="{_FINE}">{html_text(provenance(run))}</div>',
+    ]
+    return f'<div style="{_BOX}">{"".join(parts)}</div>'

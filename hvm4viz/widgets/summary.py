@@ -1,0 +1,78 @@
+"""A run in words: its answer cut to size, its statistics line, and where a reader finds it again."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Final
+
+from hvm4viz import __version__
+
+if TYPE_CHECKING:
+    from hvm4viz.run import Run
+
+ANSWER_CHARS_MAX: Final = 4_000
+ANSWER_LINES_MAX: Final = 40
+
+
+def count(number: float, noun: str) -> str:
+    """Write a number with its noun, in the singular if it is one."""
+    return f"{number:,.0f} {noun}" if number != 1 else f"1 {noun.removesuffix('es') if noun == 'passes' else noun[:-1]}"
+
+
+def answer(run: Run, *, chars: int = ANSWER_CHARS_MAX, lines: int = ANSWER_LINES_MAX) -> str:
+    """Return the log lines and result lines, cut after so many characters and lines, saying how much was cut."""
+    shown: list[str] = []
+    left = chars
+    everything = [*run.log, *run.lines]
+    for line in everything[:lines]:
+        shown.append(line if len(line) <= left else line[:left] + "…")
+        left -= len(line)
+        if left <= 0:
+            break
+    cut = sum(map(len, everything)) - sum(map(len, shown))
+    if len(shown) < len(everything) or cut > 0:
+        shown.append(f"… {count(len(everything), 'lines')}, {cut:,} more characters: the whole answer is Run.text")
+    return "\n".join(shown)
+
+
+def summary(run: Run) -> str:
+    """Return the statistics line."""
+    stats = run.stats
+    digest = run.trace.digest_or_none()
+    parts = [
+        run.status.value.replace("_", " "),
+        count(stats.passes, "passes"),
+        count(stats.interactions, "interactions"),
+        count(stats.deferrals, "deferrals"),
+        f"{stats.wall_s:.3g} s",
+        run.device.name,
+        f"digest {digest[:4]}" if digest else "no digest",
+    ]
+    if run.trace.dropped:
+        parts.append(f"cut trace: {count(run.trace.dropped, 'events')} dropped")
+    return " | ".join(parts)
+
+
+def provenance(run: Run) -> str:
+    """Return what identifies the run: program hash, settings of the machine, package version."""
+    machine = run.machine
+    source = "\0".join(text for _, text in run.trace.header.source).encode("utf-8", "surrogatepass")
+    return " | ".join(
+        [
+            f"program {hashlib.sha256(source).hexdigest()[:8]}",
+            f"{count(machine.blocks, 'blocks')} of {count(machine.threads_per_block, 'threads')}",
+            f"regions of {count(machine.region_size, 'cells')}",
+            f"dup {machine.dup}, shard {machine.shard}",
+            f"heap up to {_size(machine.heap)}",
+            f"hvm4viz {__version__}",
+        ]
+    )
+
+
+def _size(size: int | str) -> str:
+    if isinstance(size, str):
+        return size
+    for unit, scale in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
+        if size >= scale:
+            return f"{size / scale:.4g} {unit}"
+    return f"{size} B"
