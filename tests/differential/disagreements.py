@@ -1,0 +1,86 @@
+"""Kernel against oracle: one program, one machine, one way to evaluate it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Literal
+
+from hvm4viz.settings import Machine
+from tests.differential.answers import answer, cut
+from tests.oracle.evaluate import evaluate
+from tests.strategies import PLAIN, Below, make_program
+
+MAX_STEPS = 50_000
+"""Steps of the oracle; a program that takes more is left out, for it may never end."""
+
+RESULTS_MAX = 100
+"""Results enumerated in collapse mode."""
+
+TIMEOUT_S = 20.0
+
+MIXES: dict[str, frozenset[str]] = {
+    "plain": PLAIN,
+    "guarded": PLAIN | {"guard"},
+    # `===` decides on what is open at that moment: with binders that are filled later, the order decides
+    "unscoped": (PLAIN | {"unscoped"}) - {"equal"},
+    "logging": PLAIN | {"log"},
+}
+"""Sets of features that are tested together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What is compared."""
+
+    source: str
+    machine: Machine
+    mode: Literal["snf", "collapse"] = "snf"
+
+    @property
+    def limit(self) -> int | None:
+        """Most results."""
+        return RESULTS_MAX if self.mode == "collapse" else None
+
+    @property
+    def is_guarded(self) -> bool:
+        """Whether ``~>`` occurs: counts and the labels of what is left duplicated are then not fixed."""
+        return "~>" in self.source
+
+
+def some_program(below: Below, mix: Collection[str], *, size_max: int = 60) -> str:
+    """Write a program with the features of a mix."""
+    return make_program(below, features=mix, size_max=size_max)
+
+
+def some_machine(below: Below) -> Machine:
+    """Pick a machine."""
+    return Machine(
+        blocks=(1, 2, 3, 5, 8, 64)[below(6)],
+        threads_per_block=(1, 2, 4)[below(3)],
+        region_size=(4096, 512, 64)[below(3)],
+        fuel=("auto", 1, 2, 7, 16)[below(5)],
+        shard=("index", "address")[below(2)],
+    )
+
+
+def disagreement(trial: Trial) -> str | None:
+    """Say in what the kernel and the oracle differ, or ``""`` when they agree; None when the oracle found no end."""
+    expected = evaluate(trial.source, mode=trial.mode, limit=trial.limit, max_steps=MAX_STEPS)
+    if expected.error == "steps":
+        return None
+    got = answer(trial.source, trial.machine, mode=trial.mode, limit=trial.limit, timeout=TIMEOUT_S)
+    if got.error != expected.error:
+        return f"ends with error {got.error}, not {expected.error} {expected.message}"
+    if expected.error is not None:
+        return ""  # which of several errors is met first depends on the order
+    if trial.is_guarded and (";!" in got.text or ";!" in expected.text):
+        return ""
+    if "…" in got.text:
+        return ""  # a cyclic result: it has no one right way to be cut
+    if sorted(got.text.split("\n")) != sorted(expected.lines) if got.log else got.text != expected.text:
+        return f"gives {cut(got.text, 2000)}, not {cut(expected.text, 2000)}"
+    is_count_fixed = trial.mode == "snf" or trial.machine.threads == 1
+    if is_count_fixed and not trial.is_guarded and got.interactions != expected.interactions:
+        return f"takes {got.interactions} interactions, not {expected.interactions}"
+    return ""
