@@ -188,7 +188,7 @@ def from_batch(batch: Any, facts: dict[str, Any]) -> Chunk:
     ValueError
         If the batch has nulls, or rows that do not match its metadata.
     """
-    n_rows = batch.num_rows
+    n_rows: int = batch.num_rows
     passes = batch.column("pass").to_numpy()
     first: int = facts["first"]
     if n_rows != facts["rows"] or not np.array_equal(passes, np.arange(first, first + n_rows)):

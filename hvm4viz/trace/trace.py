@@ -89,9 +89,16 @@ class Trace:
 
     @cached_property
     def n_regions(self) -> int:
-        """Number of regions in use at the end."""
-        seen = [self._table(name).column("region") for name in ("given", "cells", "remote")]
-        return max(self.header.regions.size, *(int(regions.max()) + 1 for regions in seen if regions.size), 0)
+        """Number of regions in use at the end: one more than the highest that the recording names."""
+        last = self.header.regions.size - 1
+        for chunk in self.chunks:
+            for name in ("given", "cells", "remote"):
+                last = max(last, int(chunk.tables[name].column("region").max(initial=0)))
+            for name in ("loc", "slot"):
+                last = max(last, int(chunk.tables["events"].column(name).max(initial=0)) // self.region_size)
+            for name in ("home", "owner"):
+                last = max(last, int(chunk.tables["pairs"].column(name).max(initial=0)))
+        return last + 1
 
     @property
     def region_size(self) -> int:

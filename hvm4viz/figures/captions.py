@@ -1,0 +1,58 @@
+"""What is written around a figure: which run it shows, and what of it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from hvm4viz.figures.style import plain_text, short_count
+from hvm4viz.measure.regions import RegionMap
+from hvm4viz.trace.trace import Trace
+
+_WORDS: Final = {
+    "deferrals": "deferrals by home region",
+    "deferrals to": "deferrals by owner region",
+    "entries": "entries by home region",
+    "cells": "cells in use",
+    "remote writes": "remote linear writes",
+}
+
+
+def title(trace: Trace) -> str:
+    """Name the program: its file and, unless it is main, its entry."""
+    files = [name for name, _ in trace.header.source]
+    name = files[0].strip("<>").replace("\\", "/").rsplit("/", 1)[-1] if files else "heap laid out by hand"
+    entry = trace.header.entry
+    return plain_text(name if entry in ("", "main") else f"{name}: {entry}", chars_max=28)
+
+
+def facts(trace: Trace) -> list[str]:
+    """Say how the run went: status, passes, interactions, deferrals, device, digest."""
+    status = trace.end.status.replace("_", " ") if trace.end else trace.state
+    digest = trace.digest_or_none()
+    return [
+        status,
+        _count(trace.n_passes, "pass", "passes"),
+        _count(int(trace.interactions.sum()), "interaction", "interactions"),
+        _count(trace.n_deferrals, "deferral", "deferrals"),
+        plain_text(", ".join(trace.devices), chars_max=40) or "no device",
+        f"digest {digest[:4]}" if digest else "no digest",
+    ]
+
+
+def what_is_shown(found: RegionMap) -> str:
+    """Say what a map counts."""
+    return _WORDS[found.what]
+
+
+def what_a_pixel_is(found: RegionMap) -> str:
+    """Say what was gathered into one pixel of a map, if anything."""
+    if not found.is_binned:
+        return ""
+    regions = _count(found.regions_per_bin, "region", "regions")
+    passes = _count(found.passes_per_bin, "pass", "passes")
+    return f"each pixel: {found.reduce} over {regions} × {passes}"
+
+
+def _count(number: int, one: str, many: str) -> str:
+    shown = short_count(number) if number < 1_000_000 else f"{number / 1e6:.3g}M"
+    return f"{shown} {one if number == 1 else many}"

@@ -1,0 +1,63 @@
+"""Writing figures to files, the same bytes for the same input."""
+
+# matplotlib's stubs leave keyword arguments untyped.
+# pyright: reportUnknownMemberType=false
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import matplotlib as mpl
+from matplotlib.figure import Figure
+
+FORMATS: Final = ("pdf", "png", "svg")
+
+_NO_DATE: Final[dict[str, dict[str, Any]]] = {
+    "pdf": {"CreationDate": None, "ModDate": None},
+    "png": {},
+    "svg": {"Date": None},
+}
+
+
+def save(
+    fig: Figure,
+    path: str | Path,
+    *,
+    formats: Sequence[str] = FORMATS,
+    dpi: int = 300,
+    reproducible: bool = True,
+) -> list[Path]:
+    """Write a figure once in each format.
+
+    Parameters
+    ----------
+    fig : Figure
+    path : path-like
+        Name without ending; each format adds its own.
+    formats : sequence of {"pdf", "png", "svg"}
+    dpi : int
+        Pixels an inch of PNG files, and of maps inside the others.
+    reproducible : bool
+        Leave dates out and fix ids, so that equal figures are equal files.
+
+    Returns
+    -------
+    paths : list of Path
+
+    Raises
+    ------
+    ValueError
+        If a format is not one of these.
+    """
+    path = Path(path)
+    for name in formats:
+        if name not in FORMATS:
+            raise ValueError(f"format {name!r}: must be one of {', '.join(FORMATS)}")
+    paths = [path.with_name(f"{path.name}.{name}") for name in formats]
+    with mpl.rc_context({"svg.hashsalt": "hvm4viz" if reproducible else None, "pdf.fonttype": 42}):
+        for name, target in zip(formats, paths, strict=True):
+            metadata = _NO_DATE[name] if reproducible else {}
+            fig.savefig(target, format=name, dpi=dpi, metadata=metadata)
+    return paths

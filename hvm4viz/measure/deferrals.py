@@ -1,0 +1,53 @@
+"""Who waits for whom, and for how long."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hvm4viz.trace.trace import Trace
+
+
+def deferral_ages(trace: Trace) -> NDArray[np.int64]:
+    """Return the age of each deferral that was answered: closing minus opening pass, at least 1.
+
+    Returns
+    -------
+    ages : ndarray of int64
+        By opening pass; those still open when the recording ends are left out.
+    """
+    ages = trace.deferrals()["age"]
+    return ages[ages >= 0]
+
+
+def most_deferring(trace: Trace, count: int = 10) -> NDArray[np.void]:
+    """Return the pairs of regions with the most deferrals.
+
+    Returns
+    -------
+    pairs : ndarray of records (home, owner, count)
+        The largest first; equal counts by home and owner.
+    """
+    pairs = trace.deferral_pairs()
+    keys = pairs["home"].astype(np.int64) << 32 | pairs["owner"]
+    found, place = np.unique(keys, return_inverse=True)
+    out = np.empty(found.size, [("home", "<i8"), ("owner", "<i8"), ("count", "<i8")])
+    out["home"], out["owner"] = found >> 32, found & 0xFFFFFFFF
+    out["count"] = np.bincount(place, pairs["count"], found.size)
+    return out[np.argsort(-out["count"], kind="stable")][:count]
+
+
+def deferral_matrix(trace: Trace, *, n_bins: int = 512) -> NDArray[np.int64]:
+    """Count the deferrals of the whole run by home and owner region.
+
+    Returns
+    -------
+    counts : ndarray of int64, shape (n, n)
+        ``counts[home, owner]``; with more regions than ``n_bins``, sums over equally many regions each.
+    """
+    pairs = trace.deferral_pairs()
+    per_bin = max(-(-trace.n_regions // n_bins), 1)
+    size = -(-trace.n_regions // per_bin)
+    counts = np.zeros((size, size), np.int64)
+    np.add.at(counts, (pairs["home"] // per_bin, pairs["owner"] // per_bin), pairs["count"].astype(np.int64))
+    return counts
