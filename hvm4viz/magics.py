@@ -116,7 +116,9 @@ class Hvm4Magics:
             return self.lines[verb or "help"](rest)
         except Hvm4vizError as error:
             raise _plain(error) from None
-        except (OSError, ValueError) as error:
+        except OSError as error:
+            raise UsageError(f"{error.filename or line.strip()}: {error.strerror or error}") from None
+        except ValueError as error:
             raise UsageError(str(error)) from None
 
     def run_cell(self, line: str, cell: str) -> Run | None:
@@ -203,12 +205,14 @@ class Hvm4Magics:
     def _figures(self, requests: list[FigureRequest], trace: Any) -> None:
         """Write the figures that have a file, show the others."""
         from hvm4viz.widgets.static import png
+        from hvm4viz.widgets.summary import provenance
 
         for request in requests:
             if request.path is not None:
                 request.write(trace, request.path)
             else:
                 display({"image/png": png(request.draw(trace)), "text/plain": f"<{request.kind}>"}, raw=True)
+                print(terminal_text(provenance(trace)))  # noqa: T201  (under the figure)
 
     def _expanded(self, text: str) -> str:
         """Replace ``{{name}}`` by the notebook's variables."""

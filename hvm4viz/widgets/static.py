@@ -6,6 +6,9 @@ import base64
 import io
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
+from numpy.typing import NDArray
+
 from hvm4viz.widgets.escape import html_text, line_text, terminal_text
 from hvm4viz.widgets.summary import answer, provenance, summary
 
@@ -13,6 +16,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from hvm4viz.run import Run
+
+Pixels = NDArray[np.uint8]
 
 DPI: Final = 144
 SCREEN_DPI: Final = 96
@@ -47,54 +52,65 @@ def bundle(run: Run) -> dict[str, object]:
         from hvm4viz.figures import overview
 
         figure = overview(run.trace)
-        shown["image/png"] = _poster(run, figure)
-        image = _image(run, figure)
+        picture = _pixels(figure)
+        shown["image/png"] = _png(_poster(run, picture))
+        image = _image(run, picture[_heading_rows(figure) :])
     shown["text/html"] = _page(run, image)
     return shown
 
 
-def png(figure: Figure, **options: Any) -> bytes:
-    """Draw a figure as PNG bytes, with options of ``Figure.savefig``."""
+def png(figure: Figure) -> bytes:
+    """Draw a figure as PNG bytes."""
+    return _png(_pixels(figure))
+
+
+def _pixels(figure: Figure) -> Pixels:
+    """Draw a figure into an array of rows, columns and colours."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    figure.set_dpi(DPI)
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    return np.asarray(canvas.buffer_rgba())[:, :, :3].copy()
+
+
+def _png(pixels: Pixels) -> bytes:
+    from PIL import Image
+
     sink = io.BytesIO()
-    untyped: Any = figure
-    untyped.savefig(sink, format="png", dpi=DPI, **options)
+    Image.fromarray(pixels).save(sink, format="PNG", optimize=True)
     return sink.getvalue()
 
 
-def _poster(run: Run, figure: Figure) -> bytes:
+def _heading_rows(figure: Figure) -> int:
+    """Return how many rows of a drawn picture its heading takes: the page says the same as text."""
+    lowest = min((text.get_window_extent().y0 for text in figure.texts), default=None)
+    return 0 if lowest is None else round(figure.get_figheight() * DPI - lowest) + 2
+
+
+def _poster(run: Run, picture: Pixels) -> Pixels:
     """Write the answer above the picture, for places that show nothing but an image."""
     from matplotlib.figure import Figure as NewFigure
-    from PIL import Image
 
     lines = [run.message, *answer(run, chars=_POSTER_CHARS * _POSTER_LINES, lines=_POSTER_LINES).splitlines()]
     text = "\n".join(line_text(line, most=_POSTER_CHARS) for line in lines if line)
-    picture = Image.open(io.BytesIO(png(figure)))
     if not text:
-        return png(figure)
-    size = (picture.width / DPI, (text.count("\n") + 1) * _LINE_INCHES + 0.15)
+        return picture
+    size = (picture.shape[1] / DPI, (text.count("\n") + 1) * _LINE_INCHES + 0.15)
     head: Any = NewFigure(figsize=size, facecolor="white")
     head.text(0.015, 0.5, text, va="center", fontsize=8.5, family="monospace", parse_math=False)
-    above = Image.open(io.BytesIO(png(head)))
-    whole = Image.new("RGB", (picture.width, above.height + picture.height), "white")
-    whole.paste(above.convert("RGB"), (0, 0))
-    whole.paste(picture.convert("RGB"), (0, above.height))
-    sink = io.BytesIO()
-    whole.quantize(128).save(sink, format="PNG", optimize=True)
-    return sink.getvalue()
+    return np.vstack([_pixels(head)[:, : picture.shape[1]], picture])
 
 
-def _image(run: Run, figure: Figure) -> str:
-    """Put the picture into the page, without its heading: the page says the same as text."""
-    for text in figure.texts:
-        text.set_visible(False)
-    drawn = png(figure, bbox_inches="tight", pad_inches=0.08)
-    width = figure.get_figwidth() * SCREEN_DPI
+def _image(run: Run, picture: Pixels) -> str:
+    """Put the picture into the page."""
+    width = picture.shape[1] * SCREEN_DPI / DPI
     stats = run.stats
     alt = (
         f"Entries of each of {stats.passes:,} passes, at most {stats.max_frontier:,} at once, with "
         f"{stats.deferrals:,} deferrals; below, the regions they belong to."
     )
-    source = f"data:image/png;base64,{base64.b64encode(drawn).decode()}"
+    source = f"data:image/png;base64,{base64.b64encode(_png(picture)).decode()}"
     return f'<img alt="{html_text(alt)}" width="{width:.0f}" style="{_IMAGE}" src="{source}">'
 
 
@@ -108,6 +124,6 @@ def _page(run: Run, image: str) -> str:
     parts += [
         f'<div style="{_FINE}">{html_text(summary(run))}</div>',
         image,
-        f'<div style="{_FINE}">{html_text(provenance(run))}</div>',
+        f'<div style="{_FINE}">{html_text(provenance(run.trace))}</div>',
     ]
     return f'<div style="{_BOX}">{"".join(parts)}</div>'

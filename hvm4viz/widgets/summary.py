@@ -9,6 +9,7 @@ from hvm4viz import __version__
 
 if TYPE_CHECKING:
     from hvm4viz.run import Run
+    from hvm4viz.trace import Trace
 
 ANSWER_CHARS_MAX: Final = 4_000
 ANSWER_LINES_MAX: Final = 40
@@ -53,26 +54,18 @@ def summary(run: Run) -> str:
     return " | ".join(parts)
 
 
-def provenance(run: Run) -> str:
-    """Return what identifies the run: program hash, settings of the machine, package version."""
-    machine = run.machine
-    source = "\0".join(text for _, text in run.trace.header.source).encode("utf-8", "surrogatepass")
+def provenance(trace: Trace) -> str:
+    """Return what identifies a run: program hash, settings of the machine, device, package version."""
+    header = trace.header
+    source = "\0".join(text for _, text in header.source).encode("utf-8", "surrogatepass")
+    machine = header.machine
     return " | ".join(
         [
             f"program {hashlib.sha256(source).hexdigest()[:8]}",
-            f"{count(machine.blocks, 'blocks')} of {count(machine.threads_per_block, 'threads')}",
-            f"regions of {count(machine.region_size, 'cells')}",
-            f"dup {machine.dup}, shard {machine.shard}",
-            f"heap up to {_size(machine.heap)}",
+            f"{count(header.blocks, 'blocks')} of {count(header.threads_per_block, 'threads')}",
+            f"regions of {count(header.region_size, 'cells')}",
+            *(f"{name} {machine[name]}" for name in ("dup", "shard", "fuel", "heap") if name in machine),
+            ", ".join(trace.devices) or header.device,
             f"hvm4viz {__version__}",
         ]
     )
-
-
-def _size(size: int | str) -> str:
-    if isinstance(size, str):
-        return size
-    for unit, scale in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
-        if size >= scale:
-            return f"{size / scale:.4g} {unit}"
-    return f"{size} B"
