@@ -95,6 +95,8 @@ def parse(source: str | bytes, *, name: str = "<cell>", root: str | os.PathLike[
     ProgramError
         If the program is larger than a book can be.
     """
+    if not isinstance(source, str | bytes):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(f"a program is text, not {type(source).__name__}; read a file with load()")
     text = decode(source) if isinstance(source, bytes) else source
     folder = Path(root or ".").resolve()
     return _program((Unit(_source(name, text), folder, folder),))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from hvm4viz.syntax.binders import Ends
 from hvm4viz.syntax.reader import Frame, Reader
-from hvm4viz.syntax.tokens import match_branch, match_comma, match_name
 from hvm4viz.syntax.scope import TooManyUses
+from hvm4viz.syntax.tokens import match_branch, match_comma, match_name
 from hvm4viz.term import Tag, pack
 
 
@@ -73,9 +73,7 @@ class _Superposition(Frame):
 
     __slots__ = ("computed", "has_left", "label", "label_span", "left", "left_span", "opening")
 
-    def __init__(
-        self, reader: Reader, start: int, label: int, label_span: int = 0, *, computed: bool = False
-    ) -> None:
+    def __init__(self, reader: Reader, start: int, label: int, label_span: int = 0, *, computed: bool = False) -> None:
         super().__init__(reader, start)
         self.label = label
         self.label_span = label_span
@@ -121,7 +119,7 @@ def read_fork(reader: Reader, start: int, label: int, label_span: int = 0, *, co
         reader.try_match(match_comma)
     reader.expect("{")
     opening = reader.pos - 1
-    binders = [Ends(name, label, label_span, computed=computed) for name in names]
+    binders = [Ends(name, label, label_span, clonable=False, computed=computed) for name in names]
     reader.try_match(match_branch[0])
     for binder in binders:
         binder.open(reader)

@@ -123,8 +123,8 @@ class _Unscoped(Frame):
 
     def __init__(self, reader: Reader, start: int, function: str, variable: str) -> None:
         super().__init__(reader, start)
-        self.function = Plain(reader, function, cloned=False)
-        self.variable = Plain(reader, variable, cloned=False)
+        self.function = Plain(reader, function, clonable=False)
+        self.variable = Plain(reader, variable, clonable=False)
 
     def resume(self, reader: Reader, term: int) -> int:
         """Close both names."""

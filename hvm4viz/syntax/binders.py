@@ -6,6 +6,8 @@ term is built from the inside out.
 
 from __future__ import annotations
 
+from typing import Final
+
 from hvm4viz.errors import NotAffine
 from hvm4viz.syntax.core import AUTO, CHAIN
 from hvm4viz.syntax.reader import Reader
@@ -13,15 +15,19 @@ from hvm4viz.syntax.scope import SUBSCRIPTS
 from hvm4viz.syntax.tokens import match_name
 from hvm4viz.term import LAM_ERA, Tag
 
+_LAM: Final = int(Tag.LAM)
+_DUP: Final = int(Tag.DUP)
+
 
 class Plain:
     """A variable written without subscript."""
 
-    __slots__ = ("cloned", "name", "variable")
+    __slots__ = ("clonable", "cloned", "name", "variable")
 
-    def __init__(self, reader: Reader, name: str, *, cloned: bool) -> None:
+    def __init__(self, reader: Reader, name: str, *, cloned: bool = False, clonable: bool = True) -> None:
         self.name = name
         self.cloned = cloned
+        self.clonable = clonable
         self.variable = reader.scope.new()
         reader.scope.open(reader.scope.plain, name, self.variable)
 
@@ -31,22 +37,30 @@ class Plain:
         if self.cloned:
             body = _clone(reader, self.variable, body, span)
         else:
-            _check(reader, self.variable, self.name, self.name)
+            _check(reader, self.variable, self.name, "", clonable=self.clonable)
         return _function(reader, self.variable, body, span, erasable=erasable)
 
 
 class Ends:
     """Both ends of a duplication, with a fixed label (a number, or ``AUTO`` and its place) or a computed one."""
 
-    __slots__ = ("cloned", "computed", "label", "label_span", "name", "variable")
+    __slots__ = ("clonable", "cloned", "computed", "label", "label_span", "name", "variable")
 
     def __init__(
-        self, name: str, label: int, label_span: int = 0, *, cloned: bool = False, computed: bool = False
+        self,
+        name: str,
+        label: int,
+        label_span: int = 0,
+        *,
+        cloned: bool = False,
+        clonable: bool = True,
+        computed: bool = False,
     ) -> None:
         self.name = name
         self.label = label
         self.label_span = label_span
         self.cloned = cloned
+        self.clonable = clonable
         self.computed = computed
         self.variable = -1
 
@@ -67,10 +81,10 @@ class Ends:
             if self.cloned:
                 body = _clone(reader, self.variable + side, body, span)
             else:
-                _check(reader, self.variable + side, self.name, self.name + SUBSCRIPTS[side])
+                _check(reader, self.variable + side, self.name, SUBSCRIPTS[side], clonable=self.clonable)
         if not self.computed:
             cells = [value, body, self.variable, self.label]
-            return reader.core.node(Tag.DUP, 0, cells, [value_span, span, span, span])
+            return reader.core.node(_DUP, 0, cells, [value_span, span, span, span])
         for side in (1, 0):
             body = _function(reader, self.variable + side, body, span)
         return reader.core.node(Tag.DDU, 0, [self.label, value, body], [self.label_span, value_span, span])
@@ -88,15 +102,17 @@ def read_label(reader: Reader) -> int:
     return reader.names.label(match[1]) if match else AUTO | reader.scope.draw().start
 
 
-def _check(reader: Reader, variable: int, name: str, shown: str) -> None:
+def _check(reader: Reader, variable: int, name: str, subscript: str, *, clonable: bool) -> None:
     uses = reader.scope.uses[variable]
+    shown = name + subscript
     if uses > 1:
+        hint = f"declare variable as '&{name}' to allow multiple uses"
         raise reader.fault(
             f"variable '{shown}' used {uses} times",
             reader.scope.where[variable],
             kind=NotAffine,
             expected="at most one use, all cases and branches taken together",
-            hint=f"declare variable as '&{name}' to allow multiple uses",
+            hint=hint if clonable else f"duplicate it: ! d &L = {shown}; ... d₀ ... d₁",
         )
 
 
@@ -108,4 +124,4 @@ def _clone(reader: Reader, variable: int, body: int, span: int) -> int:
 
 def _function(reader: Reader, variable: int, body: int, span: int, *, erasable: bool = False) -> int:
     erases = erasable and not reader.scope.uses[variable]
-    return reader.core.two(Tag.LAM, LAM_ERA if erases else 0, body, span, variable, span)
+    return reader.core.two(_LAM, LAM_ERA if erases else 0, body, span, variable, span)

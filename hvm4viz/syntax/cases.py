@@ -73,7 +73,8 @@ class Cases(Frame):
         """Keep the hit of a case and go on, or finish behind the default."""
         if self.default:
             span = reader.span
-            reader.shut(self, "}")
+            cases = "cases are #Name, [], <>, 0n, 1n+, a number, or a character"
+            reader.shut(self, "}", cases if reader.peek(":") else "")
             return self._finish(reader, term, span)
         self.hits.append(term)
         self.spans.append(reader.span)

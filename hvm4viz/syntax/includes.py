@@ -78,5 +78,5 @@ class Files:
             raise Unreadable(f"a program has at most {limits.FILES_MAX:,} files")
         self.seen.add(path)
         self.texts[path] = text
-        name = os.path.normpath(os.path.join(os.path.dirname(source.name), written))
+        name = os.path.normpath(Path(source.name).parent / written)
         return Source(name, text.split("\0", 1)[0]), path.parent

@@ -7,10 +7,13 @@ from typing import Final
 from hvm4viz import limits
 from hvm4viz.syntax.core import SEQ
 from hvm4viz.syntax.reader import Frame, Reader
-from hvm4viz.syntax.tokens import match_comma
-from hvm4viz.term import NIL, Tag, pack
+from hvm4viz.syntax.tokens import find_numbers, match_flat_list, match_numbers, match_separator, number
+from hvm4viz.term import EXT_SHIFT, NIL, TAG_SHIFT, Tag, pack
 
 NIL_WORD: Final = pack(Tag.C00, NIL)
+_NUM: Final = pack(Tag.NUM)
+_C00: Final = int(Tag.C00)
+_APP: Final = int(Tag.APP)
 
 
 class Items(Frame):
@@ -28,28 +31,49 @@ class Items(Frame):
     def begin(self, reader: Reader) -> int | None:
         """Ask for the first item, or finish at once if there is none."""
         reader.skip()
-        return self._next(reader)
+        if reader.text.startswith(self.closing, reader.pos):
+            reader.pos += 1
+            reader.span = self.start << 32 | reader.pos
+            return self.finish(reader)
+        return self.ask(reader)
+
+    def ask(self, reader: Reader) -> int | None:
+        """Ask for an item; numbers in a row are taken at once."""
+        text, start = reader.text, reader.pos
+        if text[start : start + 1] <= "9" and (match := match_numbers(text, start)):
+            reader.pos = match.end()
+            for item in find_numbers(text, start, reader.pos):
+                self.items.append(_NUM | number(item[0]))
+                self.spans.append(item.start() << 32 | item.end())
+            return self.follow(reader)
+        reader.stack.append(self)
+        reader.level = 0
+        if start >= len(text):
+            reader.fail(self.closing)
+        return None
 
     def resume(self, reader: Reader, term: int) -> int | None:
         """Keep the item, and go on behind the comma."""
         self.items.append(term)
         self.spans.append(reader.span)
-        match = match_comma(reader.text, reader.pos)
-        assert match is not None
-        reader.pos = match.end()
-        return self._next(reader)
+        return self.follow(reader)
 
-    def _next(self, reader: Reader) -> int | None:
-        if reader.text.startswith(self.closing, reader.pos):
-            reader.pos += 1
-            reader.level = self.level
-            reader.span = self.start << 32 | reader.pos
-            return self.finish(reader)
-        if reader.pos >= len(reader.text):
+    def follow(self, reader: Reader) -> int | None:
+        """Go on behind an item: finish, or ask for the next one."""
+        match = match_separator(reader.text, reader.pos)
+        assert match is not None
+        sign = match[1]
+        if sign is None:
+            reader.pos = match.end()
+            return self.ask(reader)
+        if sign != self.closing:
+            reader.pos = match.start(1)
+            reader.stack.append(self)  # for the hint
             reader.fail(self.closing)
-        reader.stack.append(self)
-        reader.level = 0
-        return None
+        reader.pos = match.end()
+        reader.level = self.level
+        reader.span = self.start << 32 | reader.pos
+        return self.finish(reader)
 
     def finish(self, reader: Reader) -> int:
         """Build the term from all items; ``reader.span`` is that of the whole form."""
@@ -68,14 +92,19 @@ class List(Items):
 
     def finish(self, reader: Reader) -> int:
         """Build the list."""
-        items = self.items
-        if not items:
-            return NIL_WORD
-        if len(items) >= limits.STATIC_CELLS_MAX // 2:
-            raise reader.too_large(reader.span)
-        items.append(NIL_WORD)
-        self.spans.append(reader.span)
-        return reader.core.node(SEQ, len(items) - 1, items, self.spans)
+        return build_list(reader, self.items, self.spans)
+
+
+def build_list(reader: Reader, items: list[int], spans: list[int]) -> int:
+    """Build the list of items; ``reader.span`` is that of the whole form."""
+    count = len(items)
+    if not count:
+        return NIL_WORD
+    if count >= limits.STATIC_CELLS_MAX // 2:
+        raise reader.too_large(reader.span)
+    items.append(NIL_WORD)
+    spans.append(reader.span)
+    return reader.core.node(SEQ, count, items, spans)
 
 
 class Call(Items):
@@ -92,7 +121,7 @@ class Call(Items):
         """Build the applications, each spanning the function up to its argument's end."""
         term, span = self.function, self.function_span
         for item, item_span in zip(self.items, self.spans, strict=True):
-            term = reader.core.two(Tag.APP, 0, term, span, item, item_span)
+            term = reader.core.two(_APP, 0, term, span, item, item_span)
             span = self.start << 32 | item_span & 0xFFFFFFFF
         return term
 
@@ -117,7 +146,7 @@ class Constructor(Items):
                 expected=f"at most {limits.FIELDS_MAX} fields",
                 hint="nest the rest in another constructor or a list",
             )
-        return reader.core.node(Tag.C00 + count, reader.constructor_id(self.name), self.items, self.spans)
+        return reader.core.node(_C00 + count, reader.constructor_id(self.name), self.items, self.spans)
 
 
 class Primitive(Items):
@@ -130,21 +159,27 @@ class Primitive(Items):
         self.id = index
         self.arity = arity
 
-    def _next(self, reader: Reader) -> int | None:
-        closes = reader.peek(")")
-        if len(self.items) == self.arity and not closes:
-            reader.fail("end of argument list", f"this primitive takes {self.arity}")
-        if len(self.items) < self.arity and closes:
-            reader.fail("argument", f"this primitive takes {self.arity}")
-        return super()._next(reader)
-
     def finish(self, reader: Reader) -> int:
         """Build the node."""
+        if len(self.items) != self.arity:
+            missing = len(self.items) < self.arity
+            place = reader.pos - 1 if missing else self.spans[self.arity] >> 32
+            reader.fail_at(
+                place, "argument" if missing else "end of argument list", f"this primitive takes {self.arity}"
+            )
         return reader.core.node(Tag.PRI, self.id, self.items, self.spans)
 
 
 def read_list(reader: Reader, start: int) -> int | None:
     """Read on behind ``[``."""
+    flat = match_flat_list(reader.text, reader.pos)
+    if flat is not None:
+        numbers = list(find_numbers(reader.text, reader.pos, flat.end()))
+        reader.pos = flat.end()
+        reader.span = start << 32 | reader.pos
+        items = [_NUM | number(item[0]) for item in numbers]
+        spans = [item.start() << 32 | item.end() for item in numbers]
+        return build_list(reader, items, spans)
     return List(reader, start, start).begin(reader)
 
 
@@ -155,7 +190,7 @@ def read_constructor(reader: Reader, start: int) -> int | None:
     if reader.take("{"):
         return Constructor(reader, start, name).begin(reader)
     reader.span = start << 32 | end
-    return pack(Tag.C00, reader.constructor_id(name))
+    return _C00 << TAG_SHIFT | reader.constructor_id(name) << EXT_SHIFT
 
 
 def read_primitive(reader: Reader, start: int) -> int | None:
@@ -165,7 +200,10 @@ def read_primitive(reader: Reader, start: int) -> int | None:
     if index is None:
         known = ", ".join(f"%{name}" for name in sorted(reader.names.primitive_ids))
         raise reader.fault(
-            f"unknown primitive %{name}", start << 32 | reader.pos, expected="known primitive", hint=f"there are {known}"
+            f"unknown primitive %{name}",
+            start << 32 | reader.pos,
+            expected="known primitive",
+            hint=f"there are {known}",
         )
     if not reader.take("("):
         reader.fail("primitive application", f"a primitive stands with its arguments: %{name}(...)")

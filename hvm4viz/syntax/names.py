@@ -68,7 +68,10 @@ class Names:
 
     def definition(self, name: str) -> int:
         """Return the id of a definition."""
-        return self.definitions.setdefault(name, len(self.definitions))
+        known = self.definitions.setdefault(name, len(self.definitions))
+        if known >= limits.EXT_END:
+            raise TooManyNames
+        return known
 
     def constructor(self, name: str) -> int:
         """Return the id of a constructor."""

@@ -9,6 +9,8 @@ from hvm4viz.syntax.reader import ATOM_ONLY, Frame, Reader
 from hvm4viz.syntax.tokens import name_id
 from hvm4viz.term import CON, EXT_SHIFT, OPERATORS, TAG_SHIFT, Tag
 
+_REF: Final = Tag.REF << TAG_SHIFT
+
 _BY_LEVEL: Final = ("~", "||", "&&", "== !=", "< <= > >=", "<< >>", "+ -", "* / %", "^")
 _LEVELS: Final = {sign: level for level, signs in enumerate(_BY_LEVEL) for sign in signs.split()}
 _OPERATORS: Final = {sign: (_LEVELS[sign], int(Tag.OP2), code) for code, sign in enumerate(OPERATORS)}
@@ -49,9 +51,10 @@ class _Operator(Frame):
     __slots__ = ("ext", "left", "left_span", "tag")
 
     def __init__(self, reader: Reader, left: int, tag: int, ext: int) -> None:
-        super().__init__(reader, reader.span >> 32)
+        self.level = reader.level
         self.left = left
         self.left_span = reader.span
+        self.start = self.left_span >> 32
         self.tag = tag
         self.ext = ext
 
@@ -144,7 +147,7 @@ def read_reference(reader: Reader, start: int) -> int:
     """Read on behind ``@`` in a term."""
     index = reader.definition_id(reader.name("a reference is @name"))
     reader.span = start << 32 | reader.pos
-    return Tag.REF << TAG_SHIFT | index << EXT_SHIFT
+    return _REF | index << EXT_SHIFT
 
 
 def read_stuck(reader: Reader, start: int) -> int | None:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from hvm4viz import limits
 from hvm4viz.errors import IncludeError, Source
 from hvm4viz.syntax.amps import read_amp
 from hvm4viz.syntax.bangs import read_bang
@@ -35,6 +34,9 @@ from hvm4viz.syntax.variables import read_variable
 from hvm4viz.term import TAG_SHIFT, Tag
 
 _NUM: Final = Tag.NUM << TAG_SHIFT
+
+_ENDS: Final = frozenset(",;)]}")
+"""Signs that surely end a term: the most common ones."""
 
 _SIGNS: Final[dict[str, Callable[[Reader, int], int | None]]] = {
     "λ": read_lambda,
@@ -137,6 +139,7 @@ class _Parser:
             if name is None:
                 return
             index = self.reader.definition_id(name)
+            self.reader.level = 0
             term = read_term(self.reader)
             self.definitions[index] = Definition(name, term, self.reader.span, self._file)
 
@@ -185,20 +188,23 @@ class _Parser:
         if reader.take("@"):
             name = reader.name("a definition is @name = term")
             reader.expect("=", f"a definition is @{name} = term")
-        reader.fail("definition or #include", "a definition is @name = term")
+        hint = "a definition is @name = term"
+        if self.definitions:
+            hint += "; the term before has ended here: a blank applies nothing, write f(x)"
+        reader.fail("definition or #include", hint)
 
 
 def read_term(reader: Reader) -> int:
-    """Read one whole term, of any depth."""
+    """Read one term, of any depth, at the reader's level."""
     stack = reader.stack
     bottom = len(stack)
-    reader.level = 0
     term: int | None = None
     while True:
         if term is None:
             term = _read_atom(reader)
             continue
-        if reader.level != ATOM_ONLY and (match := match_infix(reader.text, reader.pos)):
+        text, pos = reader.text, reader.pos
+        if text[pos : pos + 1] not in _ENDS and reader.level != ATOM_ONLY and (match := match_infix(text, pos)):
             kind = match.lastindex
             if kind == 1:
                 reader.pos = match.end()

@@ -11,9 +11,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from hvm4viz.book import Book
 from hvm4viz.syntax.shapes import SHAPES
-from hvm4viz.syntax.spelling import leaf
+from hvm4viz.syntax.spelling import Glossary, leaf
 from hvm4viz.syntax.tokens import id_name
 from hvm4viz.syntax.view import Piece, Place, View
 from hvm4viz.term import TAG_SHIFT
@@ -23,7 +22,7 @@ Words = NDArray[np.uint64] | Sequence[int]
 _CUT: Final = "…"
 
 
-def show(words: Words, root_loc: int, book: Book, *, quoted: bool = False, limit: int | None = None) -> str:
+def show(words: Words, root_loc: int, book: Glossary, *, quoted: bool = False, limit: int | None = None) -> str:
     """Print the term in a cell.
 
     Parameters
@@ -32,7 +31,7 @@ def show(words: Words, root_loc: int, book: Book, *, quoted: bool = False, limit
         Heap image without frames, or the ``words`` of a book.
     root_loc : int
         Location of the cell that holds the term.
-    book : Book
+    book : Book, or alike
         Names of definitions and constructors, and the static cells that suspended instances point to.
     quoted : bool
         Whether binders are named by depth, as in results of collapsing, instead of by their cells.
@@ -50,7 +49,7 @@ def show(words: Words, root_loc: int, book: Book, *, quoted: bool = False, limit
 class _Printer:
     """The stack, and the text so far."""
 
-    def __init__(self, words: Words, book: Book, *, quoted: bool, limit: int | None) -> None:
+    def __init__(self, words: Words, book: Glossary, *, quoted: bool, limit: int | None) -> None:
         self.view = View(_word_reader(words), _word_reader(book.code), book)
         self.place = Place(0, quoted=quoted)
         self.room = limit
@@ -92,7 +91,7 @@ class _Printer:
         """Replace a cell by the pieces of its content."""
         view = self.view
         word = view.word(cell, place)
-        text = leaf(view.book, word)
+        text = leaf(view.glossary, word)
         if text is not None:
             self.stack.append(text)
             return

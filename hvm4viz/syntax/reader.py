@@ -70,7 +70,7 @@ class Reader:
         self.source = Source("", "")
         self.text = ""
         self.pos = 0
-        self.level = 0
+        self.level: int = 0
         self.span = 0
         self.stack: list[Frame] = []
         self.core = Core()
@@ -151,7 +151,10 @@ class Reader:
 
     def definition_id(self, name: str) -> int:
         """Return the id of a definition."""
-        return self.names.definition(name)
+        try:
+            return self.names.definition(name)
+        except TooManyNames:
+            raise self.too_large(self.pos << 32 | self.pos) from None
 
     def constructor_id(self, name: str) -> int:
         """Return the id of a constructor."""
@@ -166,9 +169,7 @@ class Reader:
         """Turn a packed span of this file into a place."""
         return Span(self.source, span >> 32, span & 0xFFFFFFFF)
 
-    def fault(
-        self, cause: str, span: int, *, kind: type[ProgramError] = HvmSyntaxError, **notes: str
-    ) -> ProgramError:
+    def fault(self, cause: str, span: int, *, kind: type[ProgramError] = HvmSyntaxError, **notes: str) -> ProgramError:
         """Build the error of a cause at a place."""
         place = self.where(span)
         return kind(report(cause, place, **notes), span=place, hint=notes.get("hint", ""))
@@ -181,11 +182,11 @@ class Reader:
     def fail_at(self, offset: int, expected: str, hint: str = "") -> NoReturn:
         """Report the character at an offset."""
         at_end = offset >= len(self.text)
+        if at_end:
+            offset = len(self.text.rstrip())  # behind the last text, not on an empty line
         found = "EOF" if at_end else f"'{printable(self.text[offset])}'"
         cause = "unexpected end of file" if at_end else f"unexpected {found}"
-        raise self.fault(
-            cause, offset << 32 | offset + (not at_end), expected=expected, detected=found, hint=hint
-        )
+        raise self.fault(cause, offset << 32 | offset + (not at_end), expected=expected, detected=found, hint=hint)
 
     def too_large(self, span: int) -> ProgramError:
         """Build the error of a literal that no book can hold."""
@@ -200,12 +201,15 @@ class Reader:
     def _hint(self, expected: str) -> str:
         """Guess what went wrong from what was expected."""
         opened = next((opener for frame in reversed(self.stack) if (opener := frame.opener())), None)
-        if expected == "name":
+        at_end = self.pos >= len(self.text)
+        if expected == "name" and not (at_end and opened):
+            if self.text.startswith(":", self.pos) and self.text[: self.pos].endswith("<>"):
+                return "a case that starts with <> needs a ; before it"
             return "a term is missing: a name, number, string, λ, !, &, #, @, [ or ( would start one"
         if opened is None:
             return ""
         place = self.where(opened[0] << 32)
         hint = f"the {opened[1]!r} at {place.line}:{place.col} is still open"
-        if expected != "}" and _STARTS_ATOM(self.text, self.pos):
-            hint = f"write f(x): a blank applies nothing; {hint}"
+        if not at_end and _STARTS_ATOM(self.text, self.pos):
+            hint = f"a blank applies nothing: write f(x); {hint}"
         return hint

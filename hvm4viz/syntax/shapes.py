@@ -37,7 +37,7 @@ def _end(view: View, word: int, place: Place, _done: list[int]) -> list[Piece]:
     return _end_of(view, val_of(word), ext_of(word), tag_of(word) == Tag.DP1, place)
 
 
-def _end_of(view: View, slot: int, label: int, side: bool, place: Place) -> list[Piece]:
+def _end_of(view: View, slot: int, label: int, side: int, place: Place) -> list[Piece]:
     """Show an end of a duplication: the substitution in its slot, or its name."""
     if view.raw(slot) & SUB_BIT:
         return [(slot, Place(place.depth, quoted=place.quoted))]
@@ -113,7 +113,7 @@ def _guarded(_view: View, word: int, place: Place, _done: list[int]) -> list[Pie
 
 
 def _operation(_view: View, word: int, place: Place, _done: list[int]) -> list[Piece]:
-    signs = _SIGNS[tag_of(word)]
+    signs = _SIGNS[Tag(tag_of(word))]
     sign = signs[ext_of(word)] if ext_of(word) < len(signs) else "?"
     return ["(", (val_of(word), place), f" {sign} ", (val_of(word) + 1, place), ")"]
 
@@ -132,9 +132,9 @@ def _unscoped(view: View, word: int, place: Place, done: list[int]) -> list[Piec
 
 
 def _primitive(view: View, word: int, place: Place, _done: list[int]) -> list[Piece]:
-    prims = view.book.prims
+    prims = view.glossary.prims
     name, arity = prims[ext_of(word)] if ext_of(word) < len(prims) else (f"?{ext_of(word)}", 0)
-    return [f"%{name}(", *fields(val_of(word), arity, place), ")"]
+    return [f"%{name}(", *fields(view, val_of(word), arity, place), ")"]
 
 
 def _constructor(view: View, word: int, place: Place, done: list[int]) -> list[Piece]:
@@ -149,13 +149,13 @@ def _constructor(view: View, word: int, place: Place, done: list[int]) -> list[P
         code = view.word(node, place)
         if tag_of(code) == Tag.NUM and spelling.showable(val_of(code)):
             return [spelling.character(val_of(code))]
-    name = spelling.constructor(view.book, ext_of(word))
-    return [name + "{", *fields(node, tag_of(word) - Tag.C00, place), "}"]
+    name = spelling.constructor(view.glossary, ext_of(word))
+    return [name + "{", *fields(view, node, tag_of(word) - Tag.C00, place), "}"]
 
 
 _SIGNS: Final = {Tag.OP2: OPERATORS, Tag.EQL: ("===",), Tag.AND: (".&.",), Tag.OR: (".|.",)}
 
-SHAPES: Final[dict[int, Shape]] = {
+_BY_TAG: Final[dict[int, Shape]] = {
     Tag.APP: call,
     Tag.DRY: call,
     Tag.VAR: _variable,
@@ -183,4 +183,6 @@ SHAPES: Final[dict[int, Shape]] = {
     Tag.PRI: _primitive,
     **dict.fromkeys(range(Tag.C00 + 1, Tag.C16 + 1), _constructor),
 }
+
+SHAPES: Final = {int(tag): shape for tag, shape in _BY_TAG.items()}
 """Shape of every tag that has fields or is a variable."""

@@ -2,14 +2,41 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Final, Protocol
 
-from hvm4viz.book import Book
+import numpy as np
+from numpy.typing import NDArray
+
 from hvm4viz.syntax.tokens import id_name
-from hvm4viz.term import CON, NIL, SUC, ZER, Tag, ext_of, tag_of, val_of
+from hvm4viz.term import CON, NIL, SUC, TAG_SHIFT, VAL_MASK, ZER, Tag, ext_of, tag_of
 
 _ESCAPES: Final = {0: "\\0", 9: "\\t", 10: "\\n", 13: "\\r", 0x5C: "\\\\"}
 _CASES: Final = {ZER: "0n", SUC: "1n+", NIL: "[]", CON: "<>"}
+
+
+class Glossary(Protocol):
+    """What the printer needs of a book."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of definitions by id."""
+        ...
+
+    @property
+    def ctor_names(self) -> Mapping[int, str]:
+        """Names of constructors by id."""
+        ...
+
+    @property
+    def prims(self) -> tuple[tuple[str, int], ...]:
+        """Names and arities of primitives by id."""
+        ...
+
+    @property
+    def code(self) -> NDArray[np.uint64]:
+        """Static cells, variables as indices."""
+        ...
 
 
 def alpha(number: int) -> str:
@@ -39,27 +66,36 @@ def string(codes: list[int]) -> str:
     return '"' + "".join([chr(code) for code in codes]).translate(escapes) + '"'
 
 
-def constructor(book: Book, index: int) -> str:
+def constructor(glossary: Glossary, index: int) -> str:
     """Return the full name of a constructor with its ``#``."""
-    return "#" + (book.ctor_names.get(index) or id_name(index))
+    return "#" + (glossary.ctor_names.get(index) or id_name(index))
 
 
-def case(book: Book, word: int) -> str:
+def case(glossary: Glossary, word: int) -> str:
     """Return the label of a MAT or SWI."""
     if tag_of(word) == Tag.SWI:
         return str(ext_of(word))
-    return _CASES.get(ext_of(word)) or constructor(book, ext_of(word))
+    return _CASES.get(ext_of(word)) or constructor(glossary, ext_of(word))
 
 
-def leaf(book: Book, word: int) -> str | None:
+_NUM: Final = int(Tag.NUM)
+_LEAVES: Final = frozenset(map(int, (Tag.NUM, Tag.C00, Tag.REF, Tag.NAM, Tag.ERA, Tag.ANY)))
+
+
+def leaf(glossary: Glossary, word: int) -> str | None:
     """Write a word that has no fields and is no variable, or return None."""
-    tag, ext = tag_of(word), ext_of(word)
-    if tag == Tag.NUM:
-        return str(val_of(word))
-    if tag == Tag.C00:
-        return {NIL: "[]", ZER: "0n"}.get(ext) or constructor(book, ext) + "{}"
+    tag = word >> TAG_SHIFT
+    if tag == _NUM:
+        return str(word & VAL_MASK)
+    if tag not in _LEAVES:
+        return None
+    ext = ext_of(word)
     if tag == Tag.REF:
-        return "@" + (book.names[ext] if ext < len(book.names) else f"?{ext}")
+        return "@" + (glossary.names[ext] if ext < len(glossary.names) else f"?{ext}")
     if tag == Tag.NAM:
         return id_name(ext)
-    return {Tag.ERA: "&{}", Tag.ANY: "*"}.get(tag)
+    if tag == Tag.ERA:
+        return "&{}"
+    if tag == Tag.ANY:
+        return "*"
+    return {NIL: "[]", ZER: "0n"}.get(ext) or constructor(glossary, ext) + "{}"

@@ -16,17 +16,17 @@ SUC_HEAD: Final = pack(Tag.C00 + 1, SUC) >> EXT_SHIFT
 CHR_HEAD: Final = pack(Tag.C00 + 1, CHR) >> EXT_SHIFT
 _NIL_HEAD: Final = pack(Tag.C00, NIL) >> EXT_SHIFT
 _ZER_HEAD: Final = pack(Tag.C00, ZER) >> EXT_SHIFT
-_CALLS: Final = frozenset({Tag.APP, Tag.DRY})
-_MATCHES: Final = frozenset({Tag.MAT, Tag.SWI})
+_CALLS: Final = frozenset({int(Tag.APP), int(Tag.DRY)})
+_MATCHES: Final = frozenset({int(Tag.MAT), int(Tag.SWI)})
 
 
-def fields(node: int, count: int, place: Place) -> list[Piece]:
+def fields(view: View, node: int, count: int, place: Place) -> list[Piece]:
     """Show the fields of a node with commas between them."""
     pieces: list[Piece] = []
     for cell in range(node, node + count):
         if cell > node:
             pieces.append(",")
-        pieces.append((cell, place))
+        pieces.append(view.piece(cell, place))
     return pieces
 
 
@@ -45,7 +45,7 @@ def call(view: View, word: int, place: Place, done: list[int]) -> list[Piece]:
         for index, argument in enumerate(arguments[start : start + CALL_MAX if start else first]):
             if index:
                 pieces.append(",")
-            pieces.append((argument, place))
+            pieces.append(view.piece(argument, place))
         pieces.append(")")
     return pieces
 
@@ -68,7 +68,7 @@ def cases(view: View, word: int, place: Place, done: list[int]) -> list[Piece]:
     pieces: list[Piece] = ["λ{"]
     while True:
         rest = val_of(word) + 1
-        pieces += (spelling.case(view.book, word) + ":", (val_of(word), place))
+        pieces += (spelling.case(view.glossary, word) + ":", (val_of(word), place))
         word = view.word(rest, place)
         if tag_of(word) not in _MATCHES or not view.enter(rest, place, done):
             break
@@ -103,14 +103,14 @@ def list_of(view: View, word: int, place: Place, done: list[int]) -> list[Piece]
     if word >> EXT_SHIFT != _NIL_HEAD:
         pieces: list[Piece] = []
         for head in heads:
-            pieces += ((head, place), "<>")
+            pieces += (view.piece(head, place), "<>")
         return [*pieces, (tail, place)]
     text = _text(view, heads, place)
     if text is not None:
         return [text]
     pieces = ["["]
     for head in heads:
-        pieces += ((head, place), ",")
+        pieces += (view.piece(head, place), ",")
     pieces[-1] = "]"
     return pieces
 

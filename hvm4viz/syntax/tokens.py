@@ -26,25 +26,29 @@ def _pattern(text: str) -> Callable[[str, int], re.Match[str] | None]:
 skip_blank: Final = _pattern("")
 
 # The first token of an atom. Groups: 1 number, 2 name, 3 its subscript, 4 one sign, 5 nat.
-match_atom: Final = _pattern(
-    rf"(?:({NUMBER})(?!n)|({NAME})(?:{BLANK}([₀₁]))?+|([λ!&#@%^↑*(\[\"`'])|({NUMBER}n\+?+))"
-)
+match_atom: Final = _pattern(rf"(?:({NUMBER})(?!n)|({NAME})(?:{BLANK}([₀₁]))?+|([λ!&#@%^↑*(\[\"`'])|({NUMBER}n\+?+))")
 
 # What continues a term. Groups: 1 form that ignores the level, 2 operator, 3 call.
-match_infix: Final = _pattern(
-    r"(?:(~>|<>|===|\.&\.|\.\|\.)|(&&|\|\||<<|>>|<=|>=|==|!=|[-^*/%+<>~])|(\())"
-)
+match_infix: Final = _pattern(r"(?:(~>|<>|===|\.&\.|\.\|\.)|(&&|\|\||<<|>>|<=|>=|==|!=|[-^*/%+<>~])|(\())")
 
 match_name: Final = _pattern(f"({NAME})")
 match_string: Final = re.compile(r"([\"`])((?:(?!\1)[^\\]|\\.)*+)\1", re.DOTALL).match
 match_character: Final = re.compile(r"'(\\.|[^\\])'", re.DOTALL).match
 
-# Separators of items: an optional comma, then a look at the closing sign.
-match_comma: Final = _pattern(f"(,?){BLANK}")
-match_semicolon: Final = _pattern(f"(;?){BLANK}")
+# Behind an item: an optional comma, then perhaps a closing sign (group 1).
+match_separator: Final = _pattern(rf"(?:,{BLANK})?+([)\]}}])?")
+match_comma: Final = _pattern(",?+")
+match_semicolon: Final = _pattern(";?+")
+
+# Numbers with commas between them, as far as each is a whole item.
+_GAP: Final = r"[ \t\r\n]*+"
+_NUMBERS: Final = rf"{_GAP}{NUMBER}(?:{_GAP},{_GAP}{NUMBER})*"
+match_numbers: Final = re.compile(rf"{_NUMBERS}(?={_GAP}[,)\]}}])").match
+match_flat_list: Final = re.compile(rf"{_NUMBERS}{_GAP},?+{_GAP}\]").match
+find_numbers: Final = re.compile(r"[0-9]++").finditer
 
 match_definition: Final = _pattern(f"@{BLANK}({NAME}){BLANK}=")
-match_include: Final = _pattern(f"#include{BLANK}\"([^\"]*+)\"")
+match_include: Final = _pattern(f'#include{BLANK}"([^"]*+)"')
 
 # The start of an entry of a case function. Groups: 1 name, 2 `[]` or `<>`, 3 and 4 nat, 5 number, 6 character.
 match_case: Final = _pattern(
@@ -70,7 +74,8 @@ def _byte_values(fault: UnicodeError) -> tuple[str, int]:
     try:
         return three.decode("utf-8", "surrogatepass"), fault.start + 3
     except UnicodeDecodeError:
-        end = _NO_START(fault.object, fault.end).end()  # a whole run at once: garbage files stay fast
+        run = _NO_START(fault.object, fault.end)  # a whole run at once: garbage files stay fast
+        end = run.end() if run else fault.end
         return fault.object[fault.start : end].decode("latin-1"), end
 
 

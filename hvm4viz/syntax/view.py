@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from hvm4viz.book import Book
-from hvm4viz.syntax.spelling import alpha
+from hvm4viz.syntax.spelling import Glossary, alpha, leaf
 from hvm4viz.term import SUB_BIT
 
 
@@ -42,7 +41,7 @@ Piece = str | list[int] | tuple[int, Place]
 
 
 class View:
-    """A heap image and a book, with the names given so far.
+    """A heap image and a glossary, with the names given so far.
 
     Attributes
     ----------
@@ -52,8 +51,8 @@ class View:
         Dynamic cells whose content is being printed.
     """
 
-    def __init__(self, read: Callable[[int], int], static: Callable[[int], int], book: Book) -> None:
-        self.book = book
+    def __init__(self, read: Callable[[int], int], static: Callable[[int], int], glossary: Glossary) -> None:
+        self.glossary = glossary
         self.slots: list[tuple[int, int]] = []
         self.active: set[int] = set()
         self._read = read
@@ -67,6 +66,11 @@ class View:
             return (self._read if place.environment is None else self._static)(cell) & ~SUB_BIT
         except IndexError:
             return -1
+
+    def piece(self, cell: int, place: Place) -> Piece:
+        """Return the text of a cell at once if it is a leaf, else the cell to show later."""
+        text = leaf(self.glossary, self.word(cell, place))
+        return (cell, place) if text is None else text
 
     def raw(self, cell: int) -> int:
         """Return the word of a dynamic cell as it is; 0 outside the heap."""

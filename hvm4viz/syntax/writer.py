@@ -19,10 +19,18 @@ _SUC: Final = pack(Tag.C00 + 1, SUC)
 _CHR: Final = pack(Tag.C00 + 1, CHR)
 _NIL: Final = pack(Tag.C00, NIL)
 _NUM: Final = pack(Tag.NUM)
+_LAM: Final = pack(Tag.LAM)
+_DUP: Final = pack(Tag.DUP)
+_BJV: Final = pack(Tag.BJV)
+_BJ0: Final = pack(Tag.BJ0)
+_BJ1: Final = pack(Tag.BJ1)
 _HEAD: Final = ~VAL_MASK
 
 _ARITIES: Final = tuple(arity_of(tag << TAG_SHIFT) for tag in range(128))
-_LEAVES: Final = frozenset({Tag.C00, Tag.NUM, Tag.REF, Tag.NAM, Tag.ERA, Tag.ANY})
+_LEAVES: Final = frozenset(map(int, (Tag.C00, Tag.NUM, Tag.REF, Tag.NAM, Tag.ERA, Tag.ANY)))
+
+_SHORT: Final = 12
+"""Items up to which a list is faster written one by one."""
 
 _Item = tuple[int, int, int, int]
 """A core term, the cell it goes to, how many binders are around it, and how many environment entries."""
@@ -82,16 +90,31 @@ class Writer:
     def write(self, definition: Definition) -> int:
         """Write a definition; return the location of its root cell."""
         root = self._cells([0], [definition.span])
-        stack = self._stack
+        stack, words, spans = self._stack, self.words, self.spans
+        cells, sources = self._core.cells, self._core.spans
         stack.append((definition.term, root, 0, 0))
         while stack:
-            item = stack.pop()
-            writer = self._writers.get(item[0] >> TAG_SHIFT)
-            if writer is None:
-                self._node(*item)
+            term, cell, level, entries = stack.pop()
+            tag = term >> TAG_SHIFT
+            writer = self._writers.get(tag)
+            if writer is not None:
+                writer(term, cell, level, entries)
+            elif _ARITIES[tag] == 2:  # the most common nodes, written out
+                source = term & VAL_MASK
+                place = len(words)
+                words[cell] = term & _HEAD | place
+                first, second = cells[source], cells[source + 1]
+                words.append(first)
+                words.append(second)
+                spans.append(sources[source])
+                spans.append(sources[source + 1])
+                if second >> TAG_SHIFT not in _LEAVES:
+                    stack.append((second, place + 1, level, entries))
+                if first >> TAG_SHIFT not in _LEAVES:
+                    stack.append((first, place, level, entries))
             else:
-                writer(*item)
-            if len(self.words) > limits.STATIC_CELLS_MAX:
+                self._node(term, cell, level, entries)
+            if len(words) > limits.STATIC_CELLS_MAX:
                 raise BookFull
         return root
 
@@ -127,10 +150,10 @@ class Writer:
             raise BookFull
         ext = term >> EXT_SHIFT & LAM_ERA
         entries += not ext
-        self._word[variable] = pack(Tag.BJV, 0, level)
+        self._word[variable] = _BJV | level
         self._entries[variable] = entries
         place = self._cells([0], self._core.spans[term & VAL_MASK : (term & VAL_MASK) + 1])
-        self.words[cell] = pack(Tag.LAM, ext | level, place)
+        self.words[cell] = _LAM | (ext | level) << EXT_SHIFT | place
         self._stack.append((body, place, level, entries))
 
     def _duplication(self, term: int, cell: int, level: int, entries: int) -> None:
@@ -140,11 +163,11 @@ class Writer:
         if label & AUTO:
             label = self._labels[label & ~AUTO]
         place = self._cells([0, 0], self._core.spans[source : source + 2])
-        self.words[cell] = pack(Tag.DUP, label, place)
+        self.words[cell] = _DUP | label << EXT_SHIFT | place
         self._stack.append((body, place + 1, level + 1, entries + 1))
         self._stack.append((value, place, level, entries))
-        for side, tag in enumerate((Tag.BJ0, Tag.BJ1)):
-            self._word[variable + side] = pack(tag, label, level + 1)
+        for side, head in enumerate((_BJ0, _BJ1)):
+            self._word[variable + side] = head | label << EXT_SHIFT | level + 1
             self._entries[variable + side] = entries + 1
 
     def _chain(self, term: int, cell: int, level: int, entries: int) -> None:
@@ -157,11 +180,11 @@ class Writer:
             label = self._labels[sequence]
             place = self._cells([0, 0], [span, span])
             self._bound(value, place, entries - bound)
-            self.words[cell] = pack(Tag.DUP, label, place)
+            self.words[cell] = _DUP | label << EXT_SHIFT | place
             cell = place + 1
             level += 1
             entries += 1
-            value, bound = pack(Tag.BJ1, label, level), entries
+            value, bound = _BJ1 | label << EXT_SHIFT | level, entries
         self._word[variable] = level
         self._entries[variable] = entries
         self._used[variable] = 0
@@ -173,7 +196,7 @@ class Writer:
         self.places.append(cell)
         self.indices.append(index)
 
-    def _variable(self, term: int, cell: int, level: int, entries: int) -> None:
+    def _variable(self, term: int, cell: int, _level: int, entries: int) -> None:
         """Write a use of a variable, or the end that this use of a cloned one gets."""
         variable = term & VAL_MASK
         word, bound = self._word[variable], self._entries[variable]
@@ -184,7 +207,7 @@ class Writer:
             labels = self._chains[variable]
             side, back = (1, 0) if use == len(labels) else (0, len(labels) - 1 - use)
             label = self._labels[labels[-1 - back]]
-            word = pack((Tag.BJ0, Tag.BJ1)[side], label, word - back)
+            word = (_BJ0, _BJ1)[side] | label << EXT_SHIFT | word - back
             bound -= back
         self._bound(word, cell, entries - bound)
 
@@ -211,14 +234,22 @@ class Writer:
         if first + 2 * count > limits.STATIC_CELLS_MAX:
             raise BookFull
         items = self._core.cells[source : source + count + 1]
-        words = array("Q", bytes(16 * count))
-        words[0::2] = items[:-1]
-        words[1::2] = array("Q", range((_CON | first) + 2, (_CON | first) + 2 * count + 2, 2))
-        words[-1] = items[-1]
-        spans = array("Q", [self._core.spans[source + count]]) * (2 * count)
-        spans[0::2] = self._core.spans[source : source + count]
-        self._cells(words, spans)
+        span = self._core.spans[source + count]
         self.words[cell] = _CON | first
+        if count <= _SHORT:
+            for index in range(count):
+                self.words.append(items[index])
+                self.spans.append(self._core.spans[source + index])
+                self.words.append((_CON | first) + 2 * index + 2)
+                self.spans.append(span)
+        else:
+            words = array("Q", bytes(16 * count))
+            words[0::2] = items[:-1]
+            words[1::2] = array("Q", range((_CON | first) + 2, (_CON | first) + 2 * count + 2, 2))
+            spans = array("Q", [span]) * (2 * count)
+            spans[0::2] = self._core.spans[source : source + count]
+            self._cells(words, spans)
+        self.words[-1] = items[-1]
         for index in range(count - 1, -1, -1):
             if items[index] >> TAG_SHIFT not in _LEAVES:
                 self._stack.append((items[index], first + 2 * index, level, entries))
