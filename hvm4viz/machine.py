@@ -21,13 +21,13 @@ from hvm4viz.device.base import Buffer, Device, Function, view
 from hvm4viz.device.base import Kernel as CompiledKernel
 from hvm4viz.device.cpu import CpuKernel
 from hvm4viz.errors import KernelFault
-from hvm4viz.events import EVENT, OUTCOMES, Observer, PassRecord
+from hvm4viz.events import EVENT, ORIGINS, OUTCOMES, Observer, PassRecord
 from hvm4viz.heap import Heap, Task
 from hvm4viz.kernel import abi
 from hvm4viz.kernel.source import Kernel
 from hvm4viz.regions import Regions
 from hvm4viz.settings import Machine
-from hvm4viz.term import SUB_BIT
+from hvm4viz.term import SUB_BIT, val_of
 
 PASS_INTERACTIONS: Final = 4_000_000
 """Interactions a pass does at most, roughly, with fuel="auto"."""
@@ -101,6 +101,13 @@ class Frontier:
         Root cell of the whole term.
     count : bool
         Whether to count rules and remote linear writes (record levels ``counts`` and up).
+    lift : bool
+        Whether tasks bring the first superposition of their cell to the top, as collapsing needs it.
+
+    Attributes
+    ----------
+    feed : callable, optional
+        Called between dispatch and join with the events of the pass; may ``inject`` cells.
     """
 
     def __init__(
@@ -113,12 +120,14 @@ class Frontier:
         words: NDArray[np.uint64],
         root: int,
         count: bool,
+        lift: bool = False,
     ) -> None:
         self.machine = machine
         self.device = device
         self.kernel = kernel
         self.root = root
         self.passes = 0
+        self.feed: Callable[[NDArray[np.void]], None] | None = None
         regions_max = max(machine.heap_cells // machine.region_size, 0)
         needed = max(machine.blocks, -(-len(words) // machine.region_size))
         if regions_max < needed:
@@ -159,7 +168,9 @@ class Frontier:
         params["slice_shift"] = machine.slice_cells.bit_length() - 1
         params["slot_cells"], params["lam_cells"] = (2, 2) if single else (4, 3)
         params["rules"] = rules
-        params["flags"] = (abi.PARAM_SINGLE if single else 0) | (abi.PARAM_COUNT if count else 0)
+        params["flags"] = (abi.PARAM_SINGLE if single else 0) | (abi.PARAM_COUNT if count else 0) | (
+            abi.PARAM_LIFT if lift else 0
+        )
         params["shard_address"] = machine.shard == "address"
         params["slack"] = _SLACK
         self.is_single = single
@@ -172,9 +183,13 @@ class Frontier:
         self._items = self._events = self._stack = device.buffer(8)
         self._records = device.buffer(abi.RECORD.itemsize)
         self._turn = 0
+        self._inject_size = 64
+        self._inject = device.buffer(4 * self._inject_size)
+        self._inject_view = view(self._inject, np.uint32)
         self._grow(max(64, threads), max(64, threads) + _SLACK * threads, max(64, threads))
         self._lay_slices(len(words))
-        self._seed(np.array([root], np.uint32))
+        self.inject([root])
+        self._join_frontiers()
         self._last = time.perf_counter_ns()
         self._opens = self._fills = 0
         self._device_ns = 0
@@ -232,6 +247,9 @@ class Frontier:
             self._record_view = view(self._records, abi.RECORD)
             self._records_size = size
         self._size[0], self._size[1], self._size[2] = self._frontier_size, self._lists_size, self._records_size
+        self._bind()
+
+    def _bind(self) -> None:
         a, b = self._frontiers
         self._step_args = tuple(
             (
@@ -243,36 +261,34 @@ class Frontier:
         self._join_args = tuple(
             (
                 self._params, self._states, mine, other, self._records, self._items, self._events, self._stack,
-                self._cursor, self._owner, self._summary, self._rules, self._totals, self._sizes,
+                self._cursor, self._owner, self._summary, self._rules, self._totals, self._sizes, self._inject,
             )
             for mine, other in ((a, b), (b, a))
         )  # fmt: skip
 
-    def _seed(self, cells: NDArray[np.uint32]) -> None:
-        """Put fresh entries for ``cells`` on an empty frontier, dealt as the machine shards."""
-        machine, states = self.machine, self._state_view
+    def inject(self, cells: Sequence[int] | NDArray[np.uint32]) -> None:
+        """Have cells reduced: the next join puts fresh entries for them behind all others."""
         n = len(cells)
-        self._grow(n, n + _SLACK * machine.threads, n + self._sum[14])
-        if machine.shard == "address":
-            region, inside = np.divmod(cells, np.uint32(machine.region_size))
-            owners = view(self._owner, np.uint32)[region]
-            threads = owners * machine.threads_per_block + inside // np.uint32(machine.slice_cells)
-        else:
-            threads = (np.arange(n) % machine.threads).astype(np.uint32)
-        order = np.argsort(threads, kind="stable")
-        first_record = self._sum[14]
-        records = np.arange(first_record, first_record + n, dtype=np.uint64)
-        self._record_view["root"][first_record : first_record + n] = cells
-        self._record_view["flags"][first_record : first_record + n] = abi.RECORD_NEW
-        self._sum[14] = first_record + n
-        entries = (threads.astype(np.uint64) << np.uint64(32)) | records
-        view(self._frontiers[self._turn], np.uint64)[:n] = entries[order]
-        counts = np.bincount(threads, minlength=machine.threads).astype(np.uint32)
-        lists = np.where(counts > 0, counts + _SLACK, 0).astype(np.uint32)
-        states["first"] = np.concatenate(([0], np.cumsum(counts)[:-1]))
-        states["out"] = np.concatenate(([0], np.cumsum(lists)[:-1]))
-        states["count"], states["out_max"] = counts, lists
-        self._sum[1] = n
+        if n + 1 > self._inject_size:
+            self._inject_size = max(n + 1, 2 * self._inject_size)
+            self._inject = self.device.buffer(4 * self._inject_size)
+            self._inject_view = view(self._inject, np.uint32)
+            self._bind()
+        self._inject_view[0] = n
+        self._inject_view[1 : n + 1] = cells
+
+    def _join_frontiers(self) -> None:
+        sums = self._sum
+        sums[0] = abi.SUM_POISON
+        while True:
+            self._join(1, *self._join_args[self._turn]).wait()
+            if sums[0] == abi.SUM_JOINED:
+                break
+            if sums[0] != abi.SUM_GROW:
+                raise KernelFault(f"pass {self.passes} left the status word {sums[0]:#x}: the join did not run")
+            self._grow(sums[1], sums[11], sums[12])
+        self._turn = 1 - self._turn
+        self._inject_view[0] = 0
 
     # ---- one pass
 
@@ -280,6 +296,11 @@ class Frontier:
     def width(self) -> int:
         """Entries of the next pass."""
         return self._sum[1]
+
+    @property
+    def words(self) -> NDArray[np.uint64]:
+        """All cells of the heap, as they lie."""
+        return self._words
 
     @property
     def parked(self) -> int:
@@ -295,20 +316,15 @@ class Frontier:
         param[13] = in_use = self.regions.in_use
         if self._count:
             self._remote_view[:in_use] = 0
-        sums[0] = abi.SUM_POISON
         begun = time.perf_counter_ns()
         small = width < 2 or self._device_ns < SMALL_PASS_NS
         (self._step_serial if small else self._step)(self.machine.threads, *self._step_args[turn]).wait()
         ended = time.perf_counter_ns()
         self._device_ns = ended - begun
-        while True:
-            self._join(1, *self._join_args[turn]).wait()
-            if sums[0] == abi.SUM_JOINED:
-                break
-            if sums[0] != abi.SUM_GROW:
-                raise KernelFault(f"pass {self.passes} left the status word {sums[0]:#x}: the join did not run")
-            self._grow(sums[1], sums[11], sums[12])
         stop: Stop | None = None
+        if self.feed is not None:
+            self.feed(self._run_events(width))
+        self._join_frontiers()
         given: list[tuple[int, int]] = []
         if sums[3]:
             given, full = self.regions.feed(self._state_view)
@@ -316,8 +332,7 @@ class Frontier:
                 stop = Stop("heap_full", full)
         ran = sums[7]
         if sums[8]:
-            stop = self._fault_stop(sums[8] - 1)
-        self._turn = 1 - turn
+            stop = self._fault_stop(sums[8] - 1, turn)
         self._opens += sums[9]
         self._fills += sums[10]
         now = time.perf_counter_ns()
@@ -345,9 +360,9 @@ class Frontier:
         events = self._event_view[:width]
         return events[events["outcome"] != 0]
 
-    def _fault_stop(self, index: int) -> Stop:
+    def _fault_stop(self, index: int, turn: int) -> Stop:
         outcome = OUTCOMES[int(self._event_view["outcome"][index])]
-        entry = int(view(self._frontiers[self._turn], np.uint64)[index])
+        entry = int(view(self._frontiers[turn], np.uint64)[index])
         return Stop("primitive" if outcome == "aborted" else "error", thread_entry=entry & 0xFFFFFFFF)
 
     def fault(self, record: int) -> Fault:
@@ -377,8 +392,54 @@ class Frontier:
             work, found = 4 * work, 4 * found
         if number == 0:
             return False
-        self._seed(view(found_buffer, np.uint32)[:number].copy())
+        self.inject(view(found_buffer, np.uint32)[:number])
+        self._state_view["count"] = 0
+        self._join_frontiers()
         return True
+
+    def is_stuck(self, record: PassRecord) -> bool:
+        """Tell whether a pass of one thread alone found all its tasks waiting for slots."""
+        return self.is_single and record.interactions == 0 and bool(np.all(record.events["outcome"] == _CONTENDED))
+
+    def break_cycle(self) -> bool:
+        """Let one task that waits for a slot evaluate the slot's closure once more; tell whether there is one.
+
+        Only a cyclic term comes to this. HVM4 evaluates such an expression again, and so does the waiting task with
+        the least record.
+        """
+        width = self._sum[1]
+        if width:  # one thread: those that wait stand on the frontier
+            waiting = (view(self._frontiers[self._turn], np.uint64)[:width] & np.uint64(0xFFFFFFFF)).tolist()
+        else:
+            free = set(view(self._stack, np.uint32)[: self._sum[15]].tolist())
+            waiting = [number for number in range(self._sum[14]) if number not in free]
+        for number in waiting:
+            record = self._record_view[number]
+            slot = val_of(int(record["hand"]))
+            if not int(self._words[slot + 1]) >> 40:
+                continue
+            record["flags"] |= abi.RECORD_REENTER
+            if not width:
+                self._wake(number, self.owner_thread(slot))
+            return True
+        return False
+
+    def _wake(self, record: int, thread: int) -> None:
+        """Put one parked task on the empty frontier."""
+        states = self._state_view
+        states["count"] = 0
+        states["first"][thread] = states["out"][thread] = 0
+        states["count"][thread], states["out_max"][thread] = 1, 1 + _SLACK
+        entry = (ORIGINS.index("wake") << 60) | (thread << 32) | record
+        view(self._frontiers[self._turn], np.uint64)[0] = entry
+        self._sum[1] = 1
+        self._sum[2] -= 1
+
+    def owner_thread(self, loc: int) -> int:
+        """Return the thread that owns a cell."""
+        region, inside = divmod(loc, self.machine.region_size)
+        block = int(view(self._owner, np.uint32)[region])
+        return block * self.machine.threads_per_block + inside // self.machine.slice_cells
 
     # ---- reading back
 
@@ -498,8 +559,9 @@ def run_passes(
             while True:
                 if frontier.width == 0:
                     if frontier.parked:
-                        return Stop("stalled", _stalled(frontier.parked))
-                    if not frontier.wake_late():
+                        if not frontier.break_cycle():
+                            return Stop("stalled", _stalled(frontier.parked))
+                    elif not frontier.wake_late():
                         return Stop("done")
                 if frontier.passes >= limit:
                     return Stop("pass_limit", f"stopped after {limit:,} passes; raise max_passes to go on")
@@ -510,7 +572,7 @@ def run_passes(
                     observer.on_pass(record)
                 if stop is not None:
                     return stop
-                if frontier.is_single and record.interactions == 0 and np.all(record.events["outcome"] == _CONTENDED):
+                if frontier.is_stuck(record) and not frontier.break_cycle():
                     return Stop("stalled", _stalled(len(record.events)))
                 if interrupts.seen or (on_pass is not None and on_pass(record) is False):
                     return Stop("interrupted", f"interrupted after {frontier.passes:,} passes")

@@ -17,6 +17,7 @@ struct Join {
   DEVICE uint* cursor;     // per thread: next place in its segment
   const DEVICE uint* owner;
   DEVICE Summary* sum;
+  const DEVICE uint* inject;  // number, then cells that the host wants reduced: fresh entries behind all others
 };
 
 FUNC uint join_owner(THREAD Join* j, uint loc) {
@@ -69,6 +70,7 @@ FUNC void join_count(THREAD Join* j, THREAD uint* freed, THREAD uint* fresh) {
       }
     }
   }
+  for (uint i = 1u; i <= j->inject[0]; i++) j->cursor[join_fresh_thread(j, number++, j->inject[i])] += 1u;
   sum->interactions_lo = (uint)interactions;
   sum->interactions_hi = (uint)(interactions >> 32);
   sum->ran = ran;
@@ -145,6 +147,9 @@ FUNC void join_fill(THREAD Join* j) {
         }
       }
     }
+    if (kind == ITEM_FRESH) {
+      for (uint i = 1u; i <= j->inject[0]; i++) join_place_fresh(j, number++, j->inject[i], 0u);
+    }
   }
 }
 
@@ -171,11 +176,12 @@ ENTRY(join_frontier)(
     BUFFER(const Params, params, 0), BUFFER(ThreadState, states, 1), BUFFER(const ulong, frontier, 2),
     BUFFER(ulong, next, 3), BUFFER(Record, records, 4), BUFFER(const ulong, items, 5), BUFFER(const Event, events, 6),
     BUFFER(uint, stack, 7), BUFFER(uint, cursor, 8), BUFFER(const uint, owner, 9), BUFFER(Summary, sum, 10),
-    BUFFER(uint, rules, 11), BUFFER(ulong, totals, 12), BUFFER(const uint, sizes, 13), GRID_INDEX) {
+    BUFFER(uint, rules, 11), BUFFER(ulong, totals, 12), BUFFER(const uint, sizes, 13),
+    BUFFER(const uint, inject, 14), GRID_INDEX) {
   GRID_INDEX_BODY
   if (index >= 1u) return;
   // sizes: entries that next holds, items, records and stack
-  Join join = {params, states, frontier, next, records, items, events, stack, cursor, owner, sum};
+  Join join = {params, states, frontier, next, records, items, events, stack, cursor, owner, sum, inject};
   THREAD Join* j = &join;
   const uint threads = params->threads;
   for (uint t = 0u; t < threads; t++) cursor[t] = 0u;
@@ -215,8 +221,6 @@ ENTRY(join_frontier)(
 }
 
 // ---- the end of a run: cells whose term can go on, because a variable was filled after they stopped at it
-
-#define CLAIM_SEEN 0x100u
 
 // Walk from a term in weak normal form to what it hangs on: can it go on? With `release`, slots on the way that were
 // stuck become free again.

@@ -22,6 +22,8 @@ struct Params {
 };
 #define PARAM_SINGLE 1u  // one thread: nothing is ever foreign
 #define PARAM_COUNT  2u  // count rules and remote linear writes
+#define PARAM_LIFT   4u  // collapse: tasks bring the first superposition of their cell to the top
+#define PARAM_ALONE  8u  // the CPU evaluator: primitives are left to the host, %gnf too
 
 struct ThreadState {
   uint next, end, region;         // allocation: free cells [next, end) of the thread's slice of region
@@ -44,6 +46,8 @@ struct Record {
 };
 #define RECORD_NEW  1u  // never ran: hand is the root's word
 #define RECORD_ERROR_SHIFT 8u  // kind of runtime error: 1 applied a number, 2 a constructor, 3 a kernel fault
+#define RECORD_REENTER 8u // stalled: the slot it waits for is its own, evaluate that slot's closure once more
+#define RECORD_LIFTED 4u  // the term in hand is a lifted result on its way up
 #define RECORD_SLOT 2u  // the root is a stuck slot: its term is in weak normal form, visit the children
 
 struct Event {

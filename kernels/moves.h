@@ -153,6 +153,12 @@ FUNC void eql_fields(THREAD Worker* w, uint a, uint p, uint n) {
 
 // ---- guarded terms
 
+// The body of a guarded term.
+FUNC Term red_body(THREAD Worker* w, Term red) {
+  if (term_tag(red) == ALO) return book_term(w, term_val(w->book[term_ext(red)]) + 1u, term_val(red));
+  return w->heap[term_val(red) + 1u];
+}
+
 // The application above the guarded term whose body is in hand.
 FUNC uint red_app(THREAD Worker* w) { return term_val(w->heap[term_val(w->top) + 1u]); }
 

@@ -4,11 +4,13 @@
 FUNC void pass_load(THREAD Worker* w, DEVICE Record* record) {
   w->top = record->top;
   w->apply = (record->hand & SUB_BIT) != (ulong)0;
+  w->lifted = (record->flags & RECORD_LIFTED) != 0u;
+  w->reenter = (record->flags & RECORD_REENTER) != 0u;
   w->hand = record->hand & ~SUB_BIT;
   w->place = record->place;
   w->def = record->def;
   if ((record->flags & RECORD_NEW) == 0u) return;
-  w->top = term_new(F_ROOT, 0u, record->root);
+  w->top = term_new((w->flags & PARAM_LIFT) != 0u ? F_LROOT : F_ROOT, 0u, record->root);
   w->hand = w->heap[record->root];
   w->apply = false;
 }
@@ -17,7 +19,7 @@ FUNC void pass_load(THREAD Worker* w, DEVICE Record* record) {
 FUNC void pass_save(THREAD Worker* w, DEVICE Record* record) {
   record->top = w->top;
   record->hand = w->apply ? w->hand | SUB_BIT : w->hand;
-  record->flags = 0u;
+  record->flags = w->lifted ? RECORD_LIFTED : 0u;
   record->place = w->place;
   record->def = w->def;
 }
@@ -46,7 +48,7 @@ FUNC void pass_run_entry(THREAD Worker* w, DEVICE Record* record) {
   else step_run(w);
   if (w->stop == OUT_DONE) return;
   pass_save(w, record);
-  record->flags = flags & RECORD_SLOT;
+  record->flags |= flags & RECORD_SLOT;
   switch (w->stop) {
     case OUT_FUEL: case OUT_STARVED: frontier_item(w, ITEM_SUSPEND, w->me, w->record); return;
     case OUT_DEFERRED: frontier_item(w, ITEM_HOP, w->target, w->record); return;
@@ -100,6 +102,7 @@ ENTRY(step_frontier)(
     event->cells = w->cells;
     event->codes = w->stop | (w->why << 8) | (w->side << 16) | ((uint)(entry >> 60) << 24);
   }
+  for (uint k = i; k < state->count; k++) events[state->first + k].codes = OUT_UNRUN;
   heap_flush_used(w);
   state->done = i;
   state->out_count = w->item_count;

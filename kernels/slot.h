@@ -16,6 +16,9 @@
 #define CLAIM_VISITED 2u  // its children are on a frontier, or were
 #define CLAIM_COUNTED 4u  // born SUB: its one interaction is counted
 #define CLAIM_BORN    8u  // made with an atom, published at birth
+#define CLAIM_SEEN    16u // by settle_frontier, on its walk
+#define CLAIM_FLAGS   0xFFu
+// above the flags: the book cell of the closure that a BUSY slot held (its environment is the link), or 0
 
 FUNC DEVICE Atomic32* slot_claim(THREAD Worker* w, uint slot) { return w->half + 2u * (ulong)slot + 3u; }
 FUNC DEVICE Atomic32* slot_stamp(THREAD Worker* w, uint slot, uint side) { return w->half + 2u * (ulong)slot + 4u + side; }
@@ -61,6 +64,35 @@ FUNC void slot_read(THREAD Worker* w, uint slot) {
   }
 }
 
+// Remember the closure that is being taken, where there is room: its environment is the slot's link, or the link is
+// free (a slot that is no environment entry, or the last one).
+FUNC void slot_keep_closure(THREAD Worker* w, uint slot, Term t) {
+  DEVICE Atomic32* claim = slot_claim(w, slot);
+  const uint flags = atomic_read(claim) & CLAIM_FLAGS;
+  uint cell = 0u;
+  if (term_tag(t) == ALO) {
+    const uint link = atomic_read(w->half + 2u * (ulong)slot + 2u);
+    if (link == 0u) atomic_write(w->half + 2u * (ulong)slot + 2u, term_val(t));
+    if (link == 0u || link == term_val(t)) cell = term_ext(t);
+  }
+  atomic_write(claim, flags | (cell << 8));
+}
+
+// A cyclic term: the slot's value is wanted while it is being computed. HVM4 evaluates the expression once more, and
+// so does a task that the host allows it, when nothing else can go on.
+FUNC bool slot_enter_again(THREAD Worker* w, uint slot) {
+  const uint cell = atomic_read(slot_claim(w, slot)) >> 8;
+  if (!w->reenter || cell == 0u) return false;
+  if (!heap_room(w, w->slot_cells, w->slot_cells)) return true;
+  const uint env = atomic_read(w->half + 2u * (ulong)slot + 2u);
+  const uint again = slot_new(w, term_new(ALO, cell, env));
+  const uint side = term_tag(w->hand) == DP0 ? 0u : 1u;
+  if (!heap_single(w)) atomic_write(slot_stamp(w, slot, side), 0u);  // it waits no more
+  w->hand = slot_end(term_ext(w->hand), again, side);
+  w->reenter = false;
+  return true;
+}
+
 // A task reaches an end of a slot (protocol section 3, option 1, unit thread).
 FUNC void slot_reach(THREAD Worker* w) {
   const uint slot = term_val(w->hand);
@@ -74,6 +106,7 @@ FUNC void slot_reach(THREAD Worker* w) {
   const Term t = w->heap[slot];
   if ((t & SUB_BIT) != 0u) { slot_read(w, slot); return; }
   if (term_tag(t) >= F_ROOT) {
+    if (slot_enter_again(w, slot)) return;
     w->slot = slot;
     w->side = side;
     w->target = w->me;
@@ -81,6 +114,7 @@ FUNC void slot_reach(THREAD Worker* w) {
     return;
   }
   if ((atomic_read(slot_claim(w, slot)) & CLAIM_STUCK) != 0u) { w->apply = true; return; }
+  slot_keep_closure(w, slot, t);
   heap_new(w, slot, w->top);
   w->top = term_new(side == 0u ? F_DP0 : F_DP1, term_ext(w->hand), slot);
   w->hand = t;

@@ -10,6 +10,12 @@ FUNC void step_push(THREAD Worker* w, uint tag, uint ext, uint node, Term hand) 
   w->hand = hand;
 }
 
+// A primitive: %gnf is what this machine does already, so its argument goes on; any other is the host's.
+FUNC void step_primitive(THREAD Worker* w, Term pri, Term argument) {
+  if (term_ext(pri) == PRI_GNF && (w->flags & PARAM_ALONE) == 0u) w->hand = argument;
+  else task_stop(w, OUT_ABORTED, WHY_NONE);
+}
+
 // Enter a static term under an environment without building its node, unless a frame needs one.
 FUNC void step_enter_static(THREAD Worker* w) {
   const uint cell = term_ext(w->hand), env = term_val(w->hand);
@@ -33,7 +39,7 @@ FUNC void step_enter_static(THREAD Worker* w) {
       return;
     }
     case UNS: step_enter_rule(w, UNS); return;
-    case PRI: task_stop(w, OUT_ABORTED, WHY_NONE); return;
+    case PRI: step_primitive(w, s, book_term(w, from, env)); return;
     case BJV: case BJ0: case BJ1: case NUM: case ERA: case NAM: case ANY: case C00: case REF:
       w->hand = book_term(w, cell, env);
       return;
@@ -73,7 +79,7 @@ FUNC void step_enter(THREAD Worker* w) {
     case OR:  step_push(w, F_OR, 0u, loc, w->heap[loc]); return;
     case DSU: step_push(w, F_DSU, 0u, loc, w->heap[loc]); return;
     case DDU: step_push(w, F_DDU, 0u, loc, w->heap[loc]); return;
-    case PRI: task_stop(w, OUT_ABORTED, WHY_NONE); return;
+    case PRI: step_primitive(w, t, w->heap[loc]); return;
     default: w->apply = true; return;
   }
 }
@@ -96,12 +102,6 @@ FUNC void step_swap(THREAD Worker* w, uint frame) {
   w->top = term_new(frame, term_ext(w->top), node);
   w->hand = next;
   w->apply = false;
-}
-
-// The body of a guarded term.
-FUNC Term red_body(THREAD Worker* w, Term red) {
-  if (term_tag(red) == ALO) return book_term(w, term_val(w->book[term_ext(red)]) + 1u, term_val(red));
-  return w->heap[term_val(red) + 1u];
 }
 
 FUNC void step_drop_guard(THREAD Worker* w) {
@@ -185,6 +185,10 @@ FUNC void step_apply(THREAD Worker* w) {
     heap_put(w, term_val(w->top), w->hand);
     frontier_children(w, w->hand);
     task_stop(w, OUT_DONE, WHY_NONE);
+    return;
+  }
+  if (lift_is_frame(frame)) {
+    lift_step(w, frame);
     return;
   }
   if (w->spent >= w->fuel) { task_stop(w, OUT_FUEL, WHY_NONE); return; }

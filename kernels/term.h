@@ -58,8 +58,13 @@ typedef ulong Term;
 #define F_RED  78u  // body of the RED VAL wanted; the parent, an F_APP, lies in field 1
 #define F_RMA  79u  // argument wanted; field 1 is a RED whose body is a MAT or SWI
 #define F_RUS  80u  // argument wanted; field 1 is a RED whose body is a USE
+// frames of collapsing (lift.h); the parent lies in a cell of their own
+#define F_LROOT 81u  // VAL = cell whose first superposition is wanted at the top; no parent
+#define F_LNODE 82u  // VAL = frame cells [parent][node][depth << 32 | guard dropped << 8 | field]
+#define F_LLAM  83u  // VAL = frame cells [parent][unused][depth << 32]
 
 #define LAM_ERA 0x800000u  // in EXT of LAM: the variable has no occurrence and no environment entry
+#define PRI_GNF 1u  // id of %gnf
 #define SUB_BIT ((ulong)1 << 63)
 #define EXT_MASK 0xFFFFFFu
 
@@ -79,7 +84,7 @@ FUNC Term term_retag(Term t, uint tag) { return (t & ~((ulong)0x7F << 56)) | ((u
 
 FUNC bool term_is_ctr(uint tag) { return tag >= C00 && tag <= C16; }
 
-// Number of field cells of a node. PRI nodes keep their arity in bits 16 and up of EXT.
+// Number of field cells of a node. (Primitives are the host's: their nodes are never copied or visited here.)
 FUNC uint term_arity(Term t) {
   const uint tag = term_tag(t);
   if (term_is_ctr(tag)) return tag - C00;
@@ -87,7 +92,6 @@ FUNC uint term_arity(Term t) {
     case LAM: case USE: case INC: case UNS: return 1u;
     case APP: case SUP: case DRY: case MAT: case SWI: case OP2: case RED: case EQL: case AND: case OR: return 2u;
     case DSU: case DDU: return 3u;
-    case PRI: return term_ext(t) >> 16;
     default:  return 0u;
   }
 }

@@ -34,7 +34,10 @@ SIZES: Final = (PARAMS.itemsize, THREAD_STATE.itemsize, RECORD.itemsize, EVENT.i
 
 PARAM_SINGLE: Final = 1
 PARAM_COUNT: Final = 2
+PARAM_LIFT: Final = 4
+PARAM_ALONE: Final = 8
 RECORD_NEW: Final = 1
+RECORD_REENTER: Final = 8
 RECORD_ERROR_SHIFT: Final = 8
 SUM_POISON: Final = 0xDEADBEEF
 SUM_JOINED: Final = 2
@@ -46,4 +49,5 @@ F_ROOT: Final = 64
 F_APP, F_MAT, F_USE, F_DP0, F_DP1 = 65, 66, 67, 68, 69
 F_OPL, F_OPR, F_EQL, F_EQR, F_AND, F_OR = 70, 71, 72, 73, 74, 75
 F_DSU, F_DDU, F_RED, F_RMA, F_RUS = 76, 77, 78, 79, 80
+F_LROOT, F_LNODE, F_LLAM = 81, 82, 83
 """Tags of frames, as in ``kernels/term.h``."""

@@ -11,7 +11,7 @@ from hvm4viz.rules import Rule, kernel_folder, parse_rule, rule_table
 
 _BEFORE = ("dialect.h", "term.h", "layout.h")
 _CORE = ("heap.h", "slot.h", "frontier.h", "moves.h")
-_AFTER = ("step.h", "pass.metal", "join.h")
+_AFTER = ("lift.h", "step.h", "pass.metal", "join.h")
 
 _FRAMES = {"DP0": "F_DP0", "DP1": "F_DP1"}
 _CTR = "C00: case C00 + 1u: case C00 + 2u: case C00 + 3u: case C00 + 4u: case C00 + 5u: case C00 + 6u: case C00 + 7u: " + (

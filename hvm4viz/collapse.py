@@ -1,0 +1,165 @@
+"""Collapsing: enumerate the branches of a superposition, in HVM4's order, out of one wide frontier.
+
+The order is that of a queue of tasks in 64 buckets (first in first out; a branch's key counts the superpositions above
+it, less the marks). Which branches *are reduced* runs ahead of it: as many as the machine has threads, always those
+that come first in the order as far as it is known. With one thread a branch is begun only when its turn has come, as
+the reference does it. Both depend on the trace alone, never on timing.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hvm4viz.events import OUTCOMES
+from hvm4viz.machine import Frontier
+from hvm4viz.term import Tag, tag_of, val_of
+
+KEYS: Final = 64
+"""Buckets; deeper branches share the last one."""
+
+_DONE = OUTCOMES.index("done")
+
+
+@dataclass
+class _Turn:
+    """A task of the queue: cells still to be looked at, and the key of each."""
+
+    cells: deque[int]
+    key: int
+
+
+@dataclass
+class Enumeration:
+    """The queue of branches, and which of them are being reduced.
+
+    Parameters
+    ----------
+    frontier : Frontier
+        A frontier whose tasks lift (``lift=True``); its root is the first branch.
+    limit : int or None
+        Most results; None for all.
+
+    Attributes
+    ----------
+    found : list of int
+        Cells that hold results, in order, not yet taken.
+    count : int
+        Results so far.
+    is_over : bool
+        Whether the enumeration is finished or has reached its limit.
+    """
+
+    frontier: Frontier
+    limit: int | None
+    found: list[int] = field(default_factory=list[int])
+    count: int = 0
+    is_over: bool = False
+    _buckets: list[deque[_Turn]] = field(default_factory=lambda: [deque() for _ in range(KEYS)])
+    _keys: dict[int, int] = field(default_factory=dict[int, int])
+    _lifted: set[int] = field(default_factory=set[int])
+    _waiting: set[int] = field(default_factory=set[int])
+    _ahead: list[tuple[int, int, int]] = field(default_factory=list[tuple[int, int, int]])
+    _number: int = 0
+    _running: int = 1
+    _now: _Turn | None = None
+    _key: int = 0
+
+    def __post_init__(self) -> None:
+        """Make the root the first branch."""
+        root = self.frontier.root
+        self._buckets[0].append(_Turn(deque([root]), 0))
+        self._keys[root] = 0
+        self._words = self.frontier.words
+        self._window = self.frontier.machine.threads
+        self.is_over = self.limit == 0
+        self.frontier.feed = self._feed
+
+    def _feed(self, events: NDArray[Any]) -> None:
+        """After a pass: note what is lifted, go on in the order, begin the next branches."""
+        for loc in events["loc"][events["outcome"] == _DONE].tolist():
+            self._running -= 1
+            self._lifted.add(loc)
+            self._look_ahead(loc)
+        self._go_on()
+        if not self.is_over:
+            self.frontier.inject(self._next_branches())
+
+    def _look_ahead(self, loc: int) -> None:
+        """Branches behind a lifted cell may be begun before their turn."""
+        if self._window == 1:
+            return
+        word = int(self._words[loc])
+        tag, key = tag_of(word), self._keys[loc]
+        if tag == Tag.SUP:
+            for cell in (val_of(word), val_of(word) + 1):
+                self._remember(cell, min(KEYS - 1, key + 1))
+        elif tag == Tag.INC:
+            self._remember(val_of(word), max(0, key - 1))
+
+    def _remember(self, cell: int, key: int) -> None:
+        self._keys[cell] = key
+        self._waiting.add(cell)
+        self._number += 1
+        heappush(self._ahead, (key, self._number, cell))
+
+    def _next_branches(self) -> list[int]:
+        chosen: list[int] = []
+        awaited = self._now.cells[0] if self._now else None
+        if awaited is not None and (awaited in self._waiting or (self._window == 1 and self._running == 0)):
+            chosen.append(awaited)
+            self._waiting.discard(awaited)
+        while self._ahead and self._running + len(chosen) < self._window:
+            cell = heappop(self._ahead)[2]
+            if cell in self._waiting:
+                chosen.append(cell)
+                self._waiting.discard(cell)
+        self._running += len(chosen)
+        return chosen
+
+    def _go_on(self) -> None:
+        """Follow the order as far as branches are lifted."""
+        while True:
+            if self._now is None:
+                bucket = next((b for b in self._buckets if b), None)
+                if bucket is None:
+                    self.is_over = True
+                    return
+                self._now = bucket.popleft()
+                self._key = self._now.key
+            cells = self._now.cells
+            cell = cells[0]
+            if cell not in self._lifted:
+                return
+            self._lifted.discard(cell)
+            self._keys.pop(cell, None)
+            word = int(self._words[cell])
+            tag, loc = tag_of(word), val_of(word)
+            if tag == Tag.INC:
+                self._key = max(0, self._key - 1)
+                cells[0] = loc
+                continue
+            if tag == Tag.SUP:
+                key = min(KEYS - 1, self._key + 1)
+                self._buckets[key].append(_Turn(deque([loc, loc + 1]), key))
+            elif tag != Tag.ERA:
+                self.found.append(cell)
+                self.count += 1
+                if self.count == self.limit:
+                    self.is_over = True
+                    return
+            cells.popleft()
+            self._key = self._now.key
+            if not cells:
+                self._now = None
+
+    def take(self) -> Iterator[int]:
+        """Yield the cells of results that have come up since the last call, in order."""
+        found, self.found = self.found, []
+        yield from found

@@ -1,0 +1,160 @@
+// Collapsing: bring the first superposition, mark or erasure of a term to its top (normalize-and-collapse, lift).
+//
+// Invariants: fields are lifted in order, one after the other, and not at all behind an erasure, as HVM4 does; a
+// variable is quoted before the body of its lambda is entered, so duplications of open terms can finish. The frames
+// lie in cells of their own: a node's fields hold terms again as soon as they are lifted.
+
+FUNC bool lift_is_frame(uint frame) { return frame >= F_LROOT && frame <= F_LLAM; }
+
+// Lambdas around the term in hand.
+FUNC uint lift_depth(THREAD Worker* w) {
+  return term_tag(w->top) == F_LROOT ? 0u : (uint)(w->heap[term_val(w->top) + 2u] >> 32);
+}
+
+FUNC void lift_push(THREAD Worker* w, uint tag, Term node, uint depth) {
+  const uint at = heap_alloc(w, 3u);
+  heap_pair(w, at, w->top, node);
+  heap_new(w, at + 2u, (ulong)depth << 32);
+  w->top = term_new(tag, 0u, at);
+}
+
+// A term in weak normal form: take it apart, or send it up.
+FUNC void lift_begin(THREAD Worker* w, uint tag) {
+  if (tag == RED) {  // the guard is dropped; the node around it may go on then
+    w->hand = red_body(w, w->hand);
+    w->apply = false;
+    if (term_tag(w->top) == F_LNODE) {
+      const uint at = term_val(w->top) + 2u;
+      heap_new(w, at, w->heap[at] | 0x100u);
+    }
+    return;
+  }
+  if (tag == LAM) {
+    if (!hand_node(w) || !heap_room(w, 3u, 3u)) return;
+    const uint lam = term_val(w->hand), depth = lift_depth(w) + 1u;
+    const Term body = w->heap[lam];
+    lift_push(w, F_LLAM, (Term)0, depth);
+    binder_fill(w, lam, term_new(BJV, 0u, depth));
+    w->hand = body;
+    w->apply = false;
+    return;
+  }
+  if (tag == SUP || tag == INC) {
+    if (!hand_node(w)) return;
+    w->lifted = true;
+    return;
+  }
+  if (!hand_node(w)) return;
+  if (term_arity(w->hand) == 0u) {
+    w->lifted = true;
+    return;
+  }
+  if (!heap_room(w, 3u, 3u)) return;
+  const Term node = w->hand;
+  lift_push(w, F_LNODE, node, lift_depth(w));
+  w->hand = w->heap[term_val(node)];
+  w->apply = false;
+}
+
+FUNC Term lift_lambda(THREAD Worker* w, Term body, uint depth) {
+  return term_new(LAM, depth, binder_new(w, body, 0u));
+}
+
+// A lifted body: the lambda goes around it, inside what was lifted.
+FUNC void lift_end_lambda(THREAD Worker* w) {
+  const uint at = term_val(w->top), tag = term_tag(w->hand), loc = term_val(w->hand);
+  const uint depth = (uint)(w->heap[at + 2u] >> 32);
+  if (tag != ERA && !heap_room(w, 2u * w->lam_cells, w->lam_cells)) return;
+  if (tag == INC) {
+    heap_put(w, loc, lift_lambda(w, w->heap[loc], depth));
+  } else if (tag == SUP) {
+    heap_put(w, loc, lift_lambda(w, w->heap[loc], depth));
+    heap_put(w, loc + 1u, lift_lambda(w, w->heap[loc + 1u], depth));
+  } else if (tag != ERA) {
+    w->hand = lift_lambda(w, w->hand, depth);
+  }
+  w->top = w->heap[at];
+}
+
+// All fields are lifted: the first that is a superposition or a mark decides.
+FUNC void lift_split(THREAD Worker* w, Term node) {
+  const uint at = term_val(w->top), n = term_arity(node), from = term_val(node);
+  uint i = 0u, tag = 0u;
+  for (; i < n; i++) {
+    tag = term_tag(w->heap[from + i]);
+    if (tag == SUP || tag == INC) break;
+  }
+  const uint found = i < n ? term_val(w->heap[from + i]) : 0u;
+  if (i < n && tag == SUP) {
+    if (!heap_room(w, n + (n - 1u) * w->slot_cells, n > 4u ? n : 4u)) return;
+    const Term sup = w->heap[from + i];
+    const uint label = term_ext(sup), copy = heap_alloc(w, n);
+    for (uint k = 0u; k < n; k++) {
+      if (k == i) {
+        heap_put(w, from + k, w->heap[found]);
+        heap_new(w, copy + k, w->heap[found + 1u]);
+      } else {
+        const uint slot = slot_new(w, w->heap[from + k]);
+        heap_put(w, from + k, slot_end(label, slot, 0u));
+        heap_new(w, copy + k, slot_end(label, slot, 1u));
+      }
+    }
+    heap_put(w, found, node);
+    heap_put(w, found + 1u, term_new(term_tag(node), term_ext(node), copy));
+    w->hand = sup;
+  } else if (i < n) {
+    const Term inc = w->heap[from + i];
+    heap_put(w, from + i, w->heap[found]);
+    heap_put(w, found, node);
+    w->hand = inc;
+  } else {
+    w->hand = node;
+  }
+  w->top = w->heap[at];
+}
+
+// A lifted field: back into the node; then the next one, or the node as a whole.
+FUNC void lift_end_field(THREAD Worker* w) {
+  const uint at = term_val(w->top);
+  const Term node = w->heap[at + 1u];
+  const ulong info = w->heap[at + 2u];
+  const uint i = (uint)info & 0xFFu, n = term_arity(node), from = term_val(node);
+  if (i < n) {
+    heap_put(w, from + i, w->hand);
+    if (term_tag(w->hand) == ERA) {
+      w->top = w->heap[at];
+      return;
+    }
+    heap_new(w, at + 2u, info + (ulong)1);
+    if (i + 1u < n) {
+      w->hand = w->heap[from + i + 1u];
+      w->apply = false;
+      w->lifted = false;
+      return;
+    }
+  }
+  if ((info & (ulong)0x100) != (ulong)0) {  // a guard was dropped: the node may be no value any more
+    w->top = w->heap[at];
+    w->hand = node;
+    w->apply = false;
+    w->lifted = false;
+    return;
+  }
+  lift_split(w, node);
+}
+
+// One step on a value under a frame of collapsing.
+FUNC void lift_step(THREAD Worker* w, uint frame) {
+  if (!w->lifted) {
+    lift_begin(w, hand_tag(w));
+    return;
+  }
+  switch (frame) {
+    case F_LROOT:
+      heap_put(w, term_val(w->top), w->hand);
+      task_stop(w, OUT_DONE, WHY_NONE);
+      return;
+    case F_LNODE: lift_end_field(w); return;
+    default: lift_end_lambda(w); return;
+  }
+}
