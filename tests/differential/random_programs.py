@@ -93,7 +93,8 @@ def examine(number: int, mix: str, modes: str, size: int, totals: Counter[str]) 
         if said:
             small = shrunk(choices, lambda choices: bool(compared(choices)))
             source = some_program(replayed(small), MIXES[mix], size_max=size)
-            return f"program {number} ({mix}, {mode}) on {described(machine)} {compared(small)}\n{source}"
+            again = compared(small) or f"agrees when asked again; first it {said}"
+            return f"program {number} ({mix}, {mode}) on {described(machine)} {again}\n{source}"
     return ""
 
 

@@ -11,7 +11,7 @@ from hvm4viz.program import Program, load, parse
 from hvm4viz.term import Tag
 from tests.oracle.collapse import collapse
 from tests.oracle.machine import Machine, OutOfSteps
-from tests.oracle.normalise import normalise
+from tests.oracle.normalise import Order, depth_first, normalise
 from tests.oracle.printer import Printer
 from tests.oracle.steps import OracleError
 from tests.oracle.terms import Term
@@ -52,6 +52,7 @@ def evaluate(
     mode: Literal["snf", "collapse"] = "snf",
     limit: int | None = None,
     max_steps: int = MAX_STEPS,
+    order: Order = depth_first,
 ) -> Outcome:
     """Run the ``@main`` of a text, a file or a program on the oracle."""
     try:
@@ -69,7 +70,7 @@ def evaluate(
     outcome = Outcome(lines=m.lines)
     try:
         if mode == "snf":
-            m.lines.append(Printer(book, is_quoted=False).show(normalise(m, main)))
+            m.lines.append(Printer(book, is_quoted=False).show(normalise(m, main, order)))
         else:
             for result in collapse(m, main, limit):
                 m.lines.append(Printer(book, is_quoted=True).show(result))
