@@ -41,6 +41,8 @@ class Cases(Frame):
         self.starts.append(reader.pos)
         reader.stack.append(self)
         reader.level = 0
+        if reader.pos >= len(reader.text):
+            reader.fail("}")
         match = reader.try_match(match_case)
         if match is not None:
             self.heads.append(self._head(reader, match.lastindex or 0, match.group(match.lastindex or 0)))

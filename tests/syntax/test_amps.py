@@ -1,0 +1,66 @@
+"""Forks (``language.md`` 9), and what superpositions refuse."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.syntax.reading import core, refused
+
+FORKS = {
+    "&Lλx{x; x}": "λa.!B&L=a;&L{B₀,B₁}",
+    "&Lλx,y{x(y); y(x)}": "λa.!B&L=a;λc.!D&L=c;&L{B₀(D₀),D₁(B₁)}",
+    "&L λ x y , { &₀: x(y) ; &₁: y(x) }": "λa.!B&L=a;λc.!D&L=c;&L{B₀(D₀),D₁(B₁)}",
+    "&Lλx{x x}": "λa.!B&L=a;&L{B₀,B₁}",
+    "&Lλx{x₁; x₀}": "λa.!B&L=a;&L{B₁,B₀}",
+    "&Lλx{1; 2}": "λa.!B&L=a;&L{1,2}",
+    "&(3)λx{x; x}": "λa.!(3)=a;λb.λc.&(3){b,c}",
+    # each use has its own copy of the label (D6)
+    "λ&l. &(l)λx,y{x(y); y(x)}": (
+        "λa.!B&F___=a;!C&F__a=B₁;λd.!(B₀)=d;λe.λf.λg.!(C₀)=g;λh.λi.&(C₁){e(h),i(f)}"
+    ),
+    "λ&z. &((λ&q. q+q)(z))λx{x;x}": (
+        "λa.!B&F__a=a;λc.!((λd.!E&F___=d;(E₀ + E₁))(B₀))=c;λd.λe.&((λf.!G&F___=f;(G₀ + G₁))(B₁)){d,e}"
+    ),
+    "&Lλx{λ{&(1){2,3}}; x}": "λa.!B&L=a;&L{λ{&(1){2,3}},B₁}",
+    # a fork in the label of another, and behind it, is no fork in a branch
+    "&(&Lλy{y;y}(1))λx{x;x}": None,
+    "[&Lλx{x;x}, &Lλx{x;x}]": "[λa.!B&L=a;&L{B₀,B₁},λa.!B&L=a;&L{B₀,B₁}]",
+}
+
+
+@pytest.mark.parametrize(("source", "expected"), FORKS.items(), ids=FORKS)
+def test_fork_means_duplications_around_a_superposition(source: str, expected: str | None) -> None:
+    printed = core(source)
+
+    assert expected is None or printed == expected
+
+
+@pytest.mark.parametrize(
+    ("source", "cause"),
+    {
+        "&Fλx{&Gλy{x; y}; x}": "nested forks are not allowed",
+        "&Fλx{x; λz. &Gλy{z; y}}": "nested forks are not allowed",
+        "&Fλx{&(1)λy{x; y}; x}": "nested forks are not allowed",
+        "&Fλ{1; 2}": "expected: name",
+        "&Fλx&L{1; 2}": "expected: {",
+        "&Fλx{&₁: 1; 2}": "expected: name",
+        "&Fλx{1; 2; 3}": "expected: }",
+        "&F{1}": "expected: name",
+        "&F{1, 2, 3}": "expected: }",
+        "&F": "expected: {",
+        "&F(1)": "expected: {",
+        "&1{2,3}": "expected: name",
+        "&(1": "expected: )",
+        "&{1}": "expected: }",
+    }.items(),
+)
+def test_what_is_no_superposition_is_refused(source: str, cause: str) -> None:
+    assert cause in str(refused(f"@main = {source}"))
+
+
+def test_labels_that_copy_each_other_end_in_an_error() -> None:
+    label = "l"
+    for _ in range(40):
+        label = f"&({label})λx{{x; x}}(1)"
+
+    assert "too large" in str(refused(f"@main = λ&l. {label}"))
