@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -124,6 +124,27 @@ def join(tables: Iterable[Ragged], dtype: np.dtype[np.void]) -> Ragged:
         return Ragged(offsets, np.empty(0, dtype))
     np.cumsum(np.concatenate(lengths), out=offsets[1:])
     return Ragged(offsets, np.concatenate([part.records(dtype) for part in parts]))
+
+
+def merge(chunks: Iterable[Chunk], bytes_max: int) -> Iterator[Chunk]:
+    """Put small chunks together, to at most so many bytes each."""
+    some: list[Chunk] = []
+    total = 0
+    for chunk in chunks:
+        if some and (chunk.kept != some[0].kept or total + chunk.nbytes > bytes_max):
+            yield _merged(some)
+            some, total = [], 0
+        some.append(chunk)
+        total += chunk.nbytes
+    if some:
+        yield _merged(some)
+
+
+def _merged(chunks: list[Chunk]) -> Chunk:
+    if len(chunks) == 1:
+        return chunks[0]
+    tables = {name: join((chunk.tables[name] for chunk in chunks), dtype) for name, dtype in TABLES.items()}
+    return Chunk(chunks[0].first, chunks[0].kept, np.concatenate([chunk.rows for chunk in chunks]), tables)
 
 
 def records(dtype: np.dtype[np.void], **columns: NDArray[Any]) -> NDArray[np.void]:

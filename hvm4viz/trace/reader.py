@@ -127,6 +127,8 @@ class _Reading:
             self._decode(batches[0], check=not is_whole)
             header = accept_header(schema_facts, batches[0].frame.metadata)
             level = str(schema_facts["level"])
+        except TraceError:
+            raise  # it says more than that the file is damaged
         except _BAD_BYTES as error:
             raise DamagedTrace(f"{self.path}: damaged at byte {self.at:,}, before the first pass: {error}") from None
         chunks = self._chunks(batches[1:], Bounds(header), check=not is_whole)
@@ -134,7 +136,7 @@ class _Reading:
         recorded: dict[str, Any] = {}
         if closing is not None and self.trouble is None:
             try:
-                self._decode(closing, check=not is_whole)
+                self._decode(closing, check=True)  # its own frame is not among the bytes that it vouches for
                 end = accept_end(closing.facts, closing.frame.metadata)
                 recorded = closing.facts
                 self.at = closing.frame.end

@@ -15,6 +15,7 @@ from hvm4viz.errors import TraceError, TraceExists
 from hvm4viz.events import RunEnd, RunHeader
 from hvm4viz.trace import format as fmt
 from hvm4viz.trace.arrow import pa
+from hvm4viz.trace.columns import merge
 
 if TYPE_CHECKING:
     from hvm4viz.trace.columns import Chunk
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 
 LINES_CHARS_MAX: Final = 16 << 20
 """Characters of result lines, and again of log lines, that a file keeps; the digest covers all of them."""
+
+CHUNK_BYTES: Final = 4 << 20
+"""Bytes up to which chunks are put together when a trace is saved: fewer batches open faster."""
 
 SMALL_BYTES: Final = 1 << 16
 """Writes below this many bytes are put together."""
@@ -215,7 +219,7 @@ def save_trace(trace: Trace, path: str | Path, *, overwrite: bool = False) -> Pa
         raise TraceExists(f"{path}: a file of that name is already there; choose another name, or overwrite=True")
     writer = Writer(part, trace.header, trace.level)
     try:
-        for chunk in trace.chunks:
+        for chunk in merge(trace.chunks, CHUNK_BYTES):
             writer.write(chunk, trace.devices)
         writer.close(trace.end, digest=trace.digest_or_none(), sync=True)
         _rename(part, path, overwrite=overwrite)

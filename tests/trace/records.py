@@ -108,3 +108,15 @@ def record(
         recorder.on_pass(item)
     recorder.end(RunEnd(status, "", lines, ()))
     return recorder.trace
+
+
+def worked_example() -> Trace:
+    """Record the second worked example of the design: option 1, fresh entries by address."""
+    passes = [
+        [event(0)],
+        [event(8, DEFERRED, slot=1, reason=TAKE, thread=4), event(9, thread=4)],
+        [event(8), event(17, thread=8), event(18, DEFERRED, slot=1, reason=TAKE, side=1, thread=9)],
+        [event(18)],
+    ]
+    machine = Machine(blocks=3, threads_per_block=4, region_size=8, shard="address")
+    return record([one_pass(p, events, n_regions=3) for p, events in enumerate(passes)], head=header(machine))

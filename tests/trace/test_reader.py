@@ -1,0 +1,418 @@
+"""Whatever happens to a file: the whole passes before the damage come back as they were, or one of our errors."""
+
+from __future__ import annotations
+
+import io
+import os
+import random
+import socket
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from hvm4viz.errors import DamagedTrace, NotATrace, TraceError, TraceTooLarge, UnsupportedVersion
+from hvm4viz.events import RunEnd
+from hvm4viz.trace import Recorder, Trace, columns, open_trace, reader, recorder
+from hvm4viz.trace import format as fmt
+from tests.trace.records import header, one_pass, record, wide_passes
+
+PASSES = list(wide_passes([1, 3, 2, 5]))
+
+
+def read(data: bytes) -> Trace:
+    """Open bytes as ``open_trace`` does a file."""
+    if data[:8] != b"ARROW1\0\0":
+        raise NotATrace("not a trace")
+    return reader._Reading(Path("run.hvt"), memoryview(data), pa.py_buffer(data), fmt.PASSES_MAX).trace()
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """A file of four passes, a batch each."""
+    path = tmp_path_factory.mktemp("tiny") / "run.hvt"
+    record(PASSES, path=path, sync=True)
+    return path.read_bytes()
+
+
+@pytest.fixture(scope="module")
+def whole() -> Trace:
+    return record(PASSES)
+
+
+@pytest.fixture(scope="module")
+def ends(tiny: bytes) -> list[int]:
+    """Where each batch ends: the opening one, those of passes, the closing one."""
+    walk = reader._Reading(Path("run.hvt"), memoryview(tiny), pa.py_buffer(tiny), fmt.PASSES_MAX)
+    _, chain = walk._schema()
+    return [batch.frame.end for batch in walk._walk(chain)]
+
+
+def is_prefix(trace: Trace, whole: Trace) -> bool:
+    """Tell whether every value of a trace is that of the whole one."""
+    n = trace.n_passes
+    assert np.array_equal(trace.rows, whole.rows[:n])
+    assert np.array_equal(trace.events(), whole.events(0, n))
+    assert np.array_equal(trace.outcomes, whole.outcomes[:n])
+    for name in ("rules", "remote", "cells"):
+        found, right = getattr(trace, name), getattr(whole, name)
+        width = min(found.width, right.width)
+        assert np.array_equal(found.dense()[:, :width], right.dense()[:n, :width])
+    assert trace.header.source == whole.header.source
+    assert trace.end in (None, whole.end)
+    return True
+
+
+def check_truncations(tiny: bytes, whole: Trace, ends: list[int], sizes: Iterable[int]) -> None:
+    checked: set[int] = set()
+    for size in sizes:
+        try:
+            trace = read(tiny[:size])
+        except (NotATrace, DamagedTrace):
+            assert size < ends[0]
+            continue
+        assert size >= ends[0]
+        assert trace.n_passes == sum(end <= size for end in ends[1:-1])
+        assert not trace.complete
+        assert trace.state == "interrupted"
+        assert (trace.end is not None) == (size >= ends[-1])
+        if trace.n_passes not in checked:  # what is behind them in the file is not looked at
+            assert is_prefix(trace, whole)
+            checked.add(trace.n_passes)
+        unused = size - max(end for end in ends if end <= size)
+        assert f"{unused:,} bytes" in trace.note
+    assert checked == set(range(5))
+
+
+def test_a_truncated_file_keeps_exactly_the_whole_passes(tiny: bytes, whole: Trace, ends: list[int]) -> None:
+    near = {end + shift for end in (0, *ends, len(tiny)) for shift in range(-20, 21)}
+    check_truncations(tiny, whole, ends, sorted({*near, *range(0, len(tiny), 11)} & set(range(len(tiny)))))
+    assert read(tiny).complete
+
+
+@pytest.mark.slow
+def test_every_truncation_keeps_exactly_the_whole_passes(tiny: bytes, whole: Trace, ends: list[int]) -> None:
+    check_truncations(tiny, whole, ends, range(len(tiny)))
+
+
+def flips(data: bytes, bits: Iterator[int]) -> Iterator[bytes]:
+    for bit in bits:
+        changed = bytearray(data)
+        changed[bit // 8] ^= 1 << bit % 8
+        yield bytes(changed)
+
+
+def check_flips(tiny: bytes, whole: Trace, ends: list[int], bits: Iterator[int]) -> None:
+    seen = {"error": 0, "complete": 0, "interrupted": 0, "damaged": 0}
+    for changed in flips(tiny, bits):
+        try:
+            trace = read(changed)
+        except (NotATrace, DamagedTrace, UnsupportedVersion):
+            seen["error"] += 1
+            continue
+        assert is_prefix(trace, whole)
+        seen[trace.state] += 1
+        if trace.complete:  # only in what no value depends on: the closing batch's own frame, and the footer
+            assert next(at for at, (a, b) in enumerate(zip(changed, tiny, strict=True)) if a != b) >= ends[-2]
+    assert seen["damaged"] > seen["complete"]
+
+
+def test_flipped_bits_never_change_a_value(tiny: bytes, whole: Trace, ends: list[int]) -> None:
+    check_flips(tiny, whole, ends, iter(random.Random(1).sample(range(8 * len(tiny)), 1500)))
+
+
+@pytest.mark.slow
+def test_no_flipped_bit_changes_a_value(tiny: bytes, whole: Trace, ends: list[int]) -> None:
+    check_flips(tiny, whole, ends, iter(range(8 * len(tiny))))
+
+
+def splices(tiny: bytes, count: int) -> Iterator[bytes]:
+    rng = random.Random(2)
+    for _ in range(count):
+        a, b, c = sorted(rng.choices(range(len(tiny)), k=3))
+        kind = rng.randrange(4)
+        if kind == 0:
+            yield tiny[:a] + tiny[b:]
+        elif kind == 1:
+            yield tiny[:b] + tiny[a:]
+        elif kind == 2:
+            yield tiny[:a] + tiny[b:c] + tiny[a:b] + tiny[c:]
+        else:
+            yield tiny[:a] + rng.randbytes(b - a) + tiny[b:]
+
+
+def check_splices(tiny: bytes, whole: Trace, count: int) -> None:
+    for changed in splices(tiny, count):
+        try:
+            trace = read(changed)
+        except (NotATrace, DamagedTrace, UnsupportedVersion):
+            continue
+        assert is_prefix(trace, whole)
+        assert changed == tiny or not trace.complete or trace.n_passes == whole.n_passes
+
+
+def test_spliced_files_give_prefixes(tiny: bytes, whole: Trace) -> None:
+    check_splices(tiny, whole, 500)
+
+
+@pytest.mark.slow
+def test_ten_thousand_spliced_files_give_prefixes(tiny: bytes, whole: Trace) -> None:
+    check_splices(tiny, whole, 10_000)
+
+
+def test_batches_that_are_left_out_doubled_or_swapped_are_noticed(tiny: bytes, whole: Trace, ends: list[int]) -> None:
+    head, *bodies = (tiny[a:b] for a, b in zip([0, *ends], [*ends, len(tiny)], strict=True))
+    one, two, three, four, closing, footer = bodies
+    for order in ([one, three, four], [one, one, two], [two, one], [one, two, four, three], [one, two, three]):
+        trace = read(head + b"".join(order) + closing + footer)
+        good = next((i for i, (a, b) in enumerate(zip(order, [one, two, three, four], strict=False)) if a != b), 3)
+        assert trace.n_passes == good
+        assert trace.state == "damaged"
+        assert trace.end is None
+        assert is_prefix(trace, whole)
+
+
+def test_what_stands_behind_the_end_is_noticed(tiny: bytes, whole: Trace) -> None:
+    for tail in (b"x", b"\0" * 64, tiny):
+        trace = read(tiny + tail)
+        assert trace.state != "complete"
+        assert is_prefix(trace, whole)
+
+
+def test_a_torn_footer_loses_nothing(tiny: bytes, ends: list[int], tmp_path: Path) -> None:
+    trace = read(tiny[:-5])
+    assert trace.digest() == read(tiny).digest()
+    assert "save the trace again" in trace.note
+    assert open_trace(trace.save(tmp_path / "mended.hvt")).complete
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"", b"A", b"ARROW1", b"PK\3\4" + b"\0" * 200, b"\0" * 4096, b"@main = 1\n" * 100, b"\xff" * 64],
+    ids=["empty", "one byte", "magic cut", "zip", "zeros", "program", "ones"],
+)
+def test_other_files_are_no_traces(tmp_path: Path, data: bytes) -> None:
+    path = tmp_path / "run.hvt"
+    path.write_bytes(data)
+    with pytest.raises(NotATrace, match="not a trace"):
+        open_trace(path)
+
+
+def test_garbage_behind_the_right_magic_bytes_is_refused_fast() -> None:
+    rng = random.Random(3)
+    start = time.perf_counter()
+    for size in (8, 9, 64, 4096, 1 << 20):
+        for filler in (rng.randbytes(size), b"\xff" * size, b"\xff\xff\xff\xff" + b"\x7f" * size, b"\0" * size):
+            with pytest.raises((NotATrace, DamagedTrace)):
+                read(b"ARROW1\0\0" + filler)
+    assert time.perf_counter() - start < 5
+
+
+def arrow_file(table: pa.Table) -> bytes:
+    sink = io.BytesIO()
+    with pa.ipc.new_file(sink, table.schema) as stream:
+        stream.write_table(table)
+    return sink.getvalue()
+
+
+def test_an_arrow_file_of_something_else_is_no_trace() -> None:
+    with pytest.raises(NotATrace, match="other columns"):
+        read(arrow_file(pa.table({"a": [1, 2, 3]})))
+
+
+def test_folders_pipes_and_missing_files(tmp_path: Path) -> None:
+    with pytest.raises(NotATrace, match="no regular file"):
+        open_trace(tmp_path)
+    with pytest.raises(TraceError, match="cannot be read"):
+        open_trace(tmp_path / "none.hvt")
+    if hasattr(os, "mkfifo"):
+        os.mkfifo(tmp_path / "pipe")
+        with pytest.raises(NotATrace, match="no regular file"):
+            open_trace(tmp_path / "pipe")
+
+
+def test_files_and_passes_beyond_the_caps(tmp_path: Path, tiny: bytes) -> None:
+    path = tmp_path / "run.hvt"
+    path.write_bytes(tiny)
+    with pytest.raises(TraceTooLarge, match="accepts it"):
+        open_trace(path, file_max=len(tiny) - 1)
+    with pytest.raises(TraceTooLarge, match="more than 3 passes"):
+        open_trace(path, passes_max=3)
+    assert open_trace(path, file_max=len(tiny), passes_max=4).complete
+
+
+def rewritten(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, **changes: object) -> Path:
+    """Write a file of a format that differs in some constants."""
+    path = tmp_path / "run.hvt"
+    with monkeypatch.context() as patch:
+        for name, value in changes.items():
+            patch.setattr(fmt, name, value)
+        record(PASSES, path=path)
+    return path
+
+
+def test_a_newer_format_is_refused_with_both_versions(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    with pytest.raises(UnsupportedVersion, match="format 7.*up to 1"):
+        open_trace(rewritten(monkeypatch, tmp_path, VERSION=7))
+
+
+def test_outcomes_that_are_not_known_are_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    codes = fmt.TABLES_OF_CODES | {"outcomes": ("other", *fmt.TABLES_OF_CODES["outcomes"])}
+    with pytest.raises(UnsupportedVersion, match="other outcomes"):
+        open_trace(rewritten(monkeypatch, tmp_path, TABLES_OF_CODES=codes))
+
+
+@pytest.mark.parametrize(
+    ("table", "name", "value"),
+    [
+        ("events", "outcome", 11),
+        ("events", "reason", 6),
+        ("events", "origin", 5),
+        ("events", "side", 2),
+        ("events", "thread", 8),
+        ("events", "loc", 2**32 - 1),
+        ("events", "slot", 2**32 - 1),
+        ("outcomes", "outcome", 200),
+        ("rules", "rule", 7),
+        ("cells", "region", 2**31),
+        ("remote", "region", 2**31),
+    ],
+)
+def test_numbers_out_of_their_bounds_are_refused(tmp_path: Path, table: str, name: str, value: int) -> None:
+    """A stranger can make all checksums right: what is computed from a file must still stay small."""
+    path = tmp_path / "run.hvt"
+    kept = Recorder(path=path)
+    kept.begin(header())
+    for told in wide_passes([4, 4, 4]):
+        kept.on_pass(told)
+    pending = kept._chunk(0, kept._pending)
+    values = pending.tables[table].records(columns.TABLES[table]).copy()
+    values[name][-1] = value
+    pending.tables[table] = columns.Ragged(pending.tables[table].offsets, values)
+    kept._chunks.append(pending)
+    kept._pending = []
+    kept._write()
+    kept.close()
+    trace = open_trace(path)
+    assert trace.state == "damaged"
+    assert trace.n_passes == 0
+    assert "is not below" in trace.note
+
+
+def hostile(schema_changes: dict[bytes, bytes] | None = None, **batch: object) -> bytes:
+    """Write the start of a file with whatever metadata."""
+    sink = io.BytesIO()
+    good = io.BytesIO(_good_file())
+    with pa.ipc.open_file(good) as opened:
+        metadata = dict(opened.schema.metadata) | (schema_changes or {})
+    stream = pa.ipc.new_file(sink, fmt.SCHEMA.with_metadata(metadata))
+    stream.write_batch(fmt.no_rows(), custom_metadata=batch.get("metadata"))
+    stream.close()
+    return sink.getvalue()
+
+
+def _good_file() -> bytes:
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        return record([], path=Path(folder) / "run.hvt", ).save(Path(folder) / "two.hvt").read_bytes()
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        None,
+        {b"hvm4viz.batch": b"{", b"hvm4viz.crc32": b"0"},
+        {b"hvm4viz.batch": b"[" * 100_000, b"hvm4viz.crc32": b"0"},
+        {b"hvm4viz.batch": b"9" * 100_000, b"hvm4viz.crc32": b"0"},
+        {b"hvm4viz.batch": b'{"kind":"begin","batch":0}', b"hvm4viz.crc32": b"0"},
+        {b"hvm4viz.batch": b'{"kind":["begin"],"batch":0,"chain":0}', b"hvm4viz.crc32": b"\xff"},
+        {str(i).encode(): b"" for i in range(1000)},
+    ],
+    ids=["none", "cut json", "deep json", "huge number", "no chain", "wrong types", "many keys"],
+)
+def test_hostile_metadata_is_refused(metadata: dict[bytes, bytes] | None) -> None:
+    with pytest.raises(DamagedTrace, match="before the first pass"):
+        read(hostile(metadata=metadata))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {b"hvm4viz.format": b"one"},
+        {b"hvm4viz.format": b""},
+        {b"hvm4viz.header": b"{}"},
+        {b"hvm4viz.crc32": b""},
+    ],
+    ids=str,
+)
+def test_hostile_schemas_are_refused(change: dict[bytes, bytes]) -> None:
+    with pytest.raises(DamagedTrace):
+        read(hostile(change))
+
+
+def test_compressed_batches_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A compressed body says itself how much it unpacks to; nothing may be allocated on its word."""
+    real = pa.ipc.new_file
+
+    def compressing(sink: object, schema: pa.Schema) -> object:
+        return real(sink, schema, options=pa.ipc.IpcWriteOptions(compression="zstd"))
+
+    monkeypatch.setattr(pa.ipc, "new_file", compressing)
+    path = tmp_path / "run.hvt"
+    kept = Recorder(path=path)
+    kept.begin(header())
+    for told in wide_passes([5000]):
+        kept.on_pass(told)
+    kept.end(RunEnd("done", "", (), ()))
+    with pytest.raises(DamagedTrace, match="compressed"):
+        open_trace(path)
+
+
+def test_a_pass_in_several_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fmt, "EVENTS_PER_BATCH_MAX", 100)
+    monkeypatch.setattr(recorder, "CHUNK_BYTES", 1000)
+    passes = list(wide_passes([5, 250, 3, 100, 101]))
+    path = tmp_path / "run.hvt"
+    whole = record(passes, path=path)
+    assert is_prefix(open_trace(path), whole)
+    assert open_trace(path).digest() == whole.digest()
+    data = path.read_bytes()
+    counts = {read(data[:size]).n_passes for size in range(len(data) - 30_000, len(data), 997)}
+    assert counts <= {0, 1, 2, 3, 4, 5}
+    for size in range(len(data) // 2, len(data), 997):
+        assert is_prefix(read(data[:size]), whole)
+
+
+def test_a_file_read_without_a_map(tmp_path: Path, tiny: bytes, whole: Trace) -> None:
+    path = tmp_path / "run.hvt"
+    path.write_bytes(tiny)
+    trace = open_trace(path, mmap=False)
+    path.unlink()
+    assert is_prefix(trace, whole)
+
+
+def test_texts_of_any_kind_survive(tmp_path: Path) -> None:
+    source = 'λ名\n\0\ud800"\\' + "x" * 100_000
+    path = tmp_path / "run.hvt"
+    trace = record([one_pass(0, [])], path=path, head=header(source=source), lines=("", "\n", "\ud800"))
+    opened = open_trace(path)
+    assert opened.header.source == trace.header.source
+    assert opened.end == trace.end
+    assert opened.digest() == trace.digest()
+
+
+def test_a_socket_is_no_trace(tmp_path: Path) -> None:
+    if not hasattr(socket, "AF_UNIX"):
+        pytest.skip("no such sockets here")
+    with socket.socket(socket.AF_UNIX) as server:
+        path = tmp_path / "s"
+        try:
+            server.bind(str(path))
+        except OSError:
+            pytest.skip("the path is too long for a socket")
+        with pytest.raises(NotATrace, match="no regular file"):
+            open_trace(path)

@@ -1,0 +1,138 @@
+"""Files: whole or not at all, never over another one, and whole up to the last acknowledged pass after a kill."""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hvm4viz.errors import TraceError, TraceExists
+from hvm4viz.trace import open_trace, recorder, writer
+from tests.trace.records import record, wide_passes
+
+ROOT = Path(__file__).parents[2]
+WIDTHS = [1, 4, 30, 200, 0, 500, 40, 2]
+
+
+def test_a_saved_trace_is_what_it_was(tmp_path: Path) -> None:
+    trace = record(wide_passes(WIDTHS))
+    path = trace.save(tmp_path / "run.hvt")
+    opened = open_trace(path)
+    assert opened.complete
+    assert opened.digest() == trace.digest()
+    assert np.array_equal(opened.events(), trace.events())
+    again = open_trace(opened.save(tmp_path / "again.hvt"))
+    assert np.array_equal(again.deferrals(), trace.deferrals())
+    assert (tmp_path / "again.hvt").read_bytes() == path.read_bytes()
+
+
+@pytest.mark.parametrize("options", [{"level": "counts"}, {"level": "off"}, {"limit_bytes": 7000}], ids=str)
+def test_saving_keeps_what_was_recorded(tmp_path: Path, options: dict[str, object]) -> None:
+    trace = record(wide_passes(WIDTHS), **options)  # type: ignore[arg-type]
+    opened = open_trace(trace.save(tmp_path / "run.hvt"))
+    assert (opened.level, opened.dropped, opened.n_events) == (trace.level, trace.dropped, trace.n_events)
+    assert np.array_equal(opened.outcomes, trace.outcomes)
+    assert np.array_equal(opened.deferral_pairs(), trace.deferral_pairs())
+
+
+def test_saving_puts_small_chunks_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recorder, "CHUNK_PASSES", 2)
+    trace = record(wide_passes(WIDTHS), path=tmp_path / "live.hvt")
+    assert len(trace.chunks) == len(open_trace(tmp_path / "live.hvt").chunks) == 4
+    opened = open_trace(trace.save(tmp_path / "run.hvt"))
+    assert len(opened.chunks) == 1
+    assert opened.digest() == trace.digest()
+
+
+def test_saving_never_overwrites_unless_told(tmp_path: Path) -> None:
+    path = tmp_path / "run.hvt"
+    path.write_text("mine")
+    trace = record(wide_passes(WIDTHS))
+    with pytest.raises(TraceExists, match="overwrite=True"):
+        trace.save(path)
+    assert path.read_text() == "mine"
+    trace.save(path, overwrite=True)
+    assert open_trace(path).digest() == trace.digest()
+    assert os.listdir(tmp_path) == ["run.hvt"]
+
+
+def test_a_name_taken_meanwhile_is_not_overwritten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "run.hvt"
+    trace = record(wide_passes(WIDTHS))
+    real = writer._rename
+
+    def late(part: Path, path: Path, *, overwrite: bool) -> None:
+        path.write_text("theirs")
+        real(part, path, overwrite=overwrite)
+
+    monkeypatch.setattr(writer, "_rename", late)
+    with pytest.raises(TraceExists):
+        trace.save(path)
+    assert path.read_text() == "theirs"
+    assert os.listdir(tmp_path) == ["run.hvt"]
+
+
+def test_a_trace_saved_over_the_file_it_was_opened_from(tmp_path: Path) -> None:
+    path = record(wide_passes(WIDTHS)).save(tmp_path / "run.hvt")
+    opened = open_trace(path)
+    digest = opened.digest()
+    opened.save(path, overwrite=True)
+    assert opened.events().size == sum(WIDTHS)
+    assert open_trace(path).digest() == digest
+
+
+@pytest.mark.parametrize("call", ["write", "fsync", "link"])
+def test_saving_that_fails_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str) -> None:
+    trace = record(wide_passes(WIDTHS))
+    if call == "link":
+        monkeypatch.setattr(Path, "rename", _fails)
+    monkeypatch.setattr(writer.os, call, _fails)
+    with pytest.raises((TraceError, OSError), match="no space"):
+        trace.save(tmp_path / "run.hvt")
+    assert os.listdir(tmp_path) == []
+
+
+def _fails(*_: object) -> None:
+    raise OSError(28, "no space")
+
+
+def test_saving_to_a_place_that_is_none(tmp_path: Path) -> None:
+    with pytest.raises(TraceError, match="cannot be written here"):
+        record([]).save(tmp_path / "none" / "run.hvt")
+
+
+def kill(path: Path, width: int, after: float) -> tuple[int, bool]:
+    """Start a recording, kill it, check its file; returns its passes, and whether its tail was torn."""
+    command = [sys.executable, "-m", "tests.trace.killed", str(path), str(width)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=ROOT) as process:
+        assert process.stdout is not None
+        process.stdout.read(8)
+        time.sleep(after)
+        process.kill()
+        acknowledged = len(process.stdout.read()) // 8 + 1
+    trace = open_trace(path)
+    assert trace.n_passes >= acknowledged
+    assert trace.state == "interrupted"
+    told = list(wide_passes([width] * 4))
+    for p in range(0, trace.n_passes, max(trace.n_passes // 5, 1)):
+        assert np.array_equal(trace.events(p, p + 1), told[p % 4].events)
+    return trace.n_passes, not trace.note.startswith("0 bytes")
+
+
+def test_a_killed_recording_keeps_every_acknowledged_pass(tmp_path: Path) -> None:
+    rng = random.Random(4)
+    for turn, width in enumerate((1, 2000, 200_000)):
+        kill(tmp_path / f"{turn}.hvt", width, rng.uniform(0, 0.1))
+
+
+@pytest.mark.slow
+def test_killed_recordings_keep_every_acknowledged_pass(tmp_path: Path) -> None:
+    rng = random.Random(5)
+    torn = [kill(tmp_path / f"{turn}.hvt", (1, 2000, 200_000)[turn % 3], rng.uniform(0, 0.2))[1] for turn in range(60)]
+    assert sum(torn) >= len(torn) / 20  # else the kills do not aim at the writes
