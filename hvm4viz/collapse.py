@@ -14,11 +14,12 @@ from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from typing import Any, Final
 
-import numpy as np
 from numpy.typing import NDArray
 
-from hvm4viz.events import OUTCOMES
-from hvm4viz.machine import Frontier
+from hvm4viz.evaluate import Evaluator
+from hvm4viz.events import OUTCOMES, PassRecord
+from hvm4viz.frontier import Fault, Frontier, Stop, stalled
+from hvm4viz.heap import Heap
 from hvm4viz.term import Tag, tag_of, val_of
 
 KEYS: Final = 64
@@ -41,8 +42,8 @@ class Enumeration:
 
     Parameters
     ----------
-    frontier : Frontier
-        A frontier whose tasks lift (``lift=True``); its root is the first branch.
+    frontier : Frontier or Evaluator
+        One whose tasks lift (``lift=True``); its root is the first branch.
     limit : int or None
         Most results; None for all.
 
@@ -56,7 +57,7 @@ class Enumeration:
         Whether the enumeration is finished or has reached its limit.
     """
 
-    frontier: Frontier
+    frontier: Frontier | Evaluator
     limit: int | None
     found: list[int] = field(default_factory=list[int])
     count: int = 0
@@ -77,7 +78,7 @@ class Enumeration:
         self._buckets[0].append(_Turn(deque([root]), 0))
         self._keys[root] = 0
         self._words = self.frontier.words
-        self._window = self.frontier.machine.threads
+        self._window = 1 if self.frontier.is_serial else self.frontier.machine.threads
         self.is_over = self.limit == 0
         self.frontier.feed = self._feed
 
@@ -158,6 +159,33 @@ class Enumeration:
             self._key = self._now.key
             if not cells:
                 self._now = None
+
+    # ---- the engine of a loop
+
+    @property
+    def passes(self) -> int:
+        """Passes so far."""
+        return self.frontier.passes
+
+    def idle(self) -> Stop | None:
+        """Return why there is no next pass, if there is none."""
+        if self.is_over:
+            return Stop("done")
+        if isinstance(self.frontier, Frontier) and self.frontier.width == 0:
+            return None if self.frontier.break_cycle() else Stop("stalled", stalled(self.frontier.parked))
+        return self.frontier.idle()
+
+    def step(self) -> tuple[PassRecord, Stop | None]:
+        """Run one pass."""
+        return self.frontier.step()
+
+    def fault(self, record: int) -> Fault:
+        """Return where a task stopped."""
+        return self.frontier.fault(record)
+
+    def image(self) -> Heap:
+        """Return the heap as it lies, with the live tasks."""
+        return self.frontier.image()
 
     def take(self) -> Iterator[int]:
         """Yield the cells of results that have come up since the last call, in order."""

@@ -125,7 +125,7 @@ def _fold(words: NDArray[np.uint64], task: Task) -> None:
     frame, hand = task.top, task.hand
     while True:
         tag, node = tag_of(frame), val_of(frame)
-        if tag == abi.F_ROOT:
+        if tag in (abi.F_ROOT, abi.F_LROOT):
             words[node] = hand
             return
         if tag in (abi.F_DP0, abi.F_DP1):
@@ -136,6 +136,14 @@ def _fold(words: NDArray[np.uint64], task: Task) -> None:
             parent = int(words[node + 1])
             words[node + 1] = hand
             hand = pack(Tag.RED, 0, node)
+        elif tag == abi.F_LNODE:
+            parent, owner = int(words[node]), int(words[node + 1])
+            words[val_of(owner) + (int(words[node + 2]) & 0xFF)] = hand
+            hand = owner
+        elif tag == abi.F_LLAM:  # the quoted lambda, with the unused cell of its frame as body cell
+            parent = int(words[node])
+            words[node + 1] = hand
+            hand = pack(Tag.LAM, int(words[node + 2]) >> 32, node + 1)
         else:
             kind, place = _NODE_FRAMES[tag]
             parent = int(words[node])
@@ -174,4 +182,3 @@ class HeapBuilder:
     def heap(self) -> Heap:
         """Return the image."""
         return Heap(self.words)
-

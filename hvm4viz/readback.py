@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, SupportsInt
 
 from hvm4viz.term import CHR, CON, NIL, OPERATORS, SUB_BIT, SUC, ZER, Tag, arity_of, ext_of, has_sub, tag_of, val_of
 
 if TYPE_CHECKING:
+    from hvm4viz.syntax.printer import Words
     from hvm4viz.book import Book
 
 _ENDS = (Tag.VAR, Tag.DP0, Tag.DP1)
@@ -19,7 +19,7 @@ class Term:
 
     Parameters
     ----------
-    words : sequence of int
+    words : ndarray of uint64, or list of int
         A heap image without frames.
     loc : int
         Cell that holds the term.
@@ -29,7 +29,7 @@ class Term:
         Whether variables are quoted (collapse mode).
     """
 
-    def __init__(self, words: Sequence[int], loc: int, book: Book, *, quoted: bool = False) -> None:
+    def __init__(self, words: Words, loc: int, book: Book, *, quoted: bool = False) -> None:
         self._words = words
         self._loc = loc
         self._word = self._follow(int(words[loc]))
@@ -42,6 +42,16 @@ class Term:
         from hvm4viz.syntax.printer import show
 
         return show(self._words, self._loc, self._book, quoted=self._quoted)
+
+    def fixed(self) -> Term:
+        """Print the term now, while its cells are what they are; return itself."""
+        _ = self.text
+        return self
+
+    @property
+    def word(self) -> int:
+        """The term's word; substitutions are followed."""
+        return self._word
 
     @property
     def kind(self) -> str:

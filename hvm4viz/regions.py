@@ -20,7 +20,7 @@ class Regions:
     owner, chain : ndarray of uint32, shape (regions_max,)
         Tables that the kernel reads; kept up to date here.
     in_use : int
-        Regions in use when the run starts; region r belongs to block ``r % blocks``.
+        Regions in use when the first run starts; region r belongs to block ``r % blocks``.
 
     Notes
     -----
@@ -33,28 +33,60 @@ class Regions:
         self.machine = machine
         self.owner = owner
         self.chain = chain
-        self.in_use = 0
+        self.in_use = in_use
         self.limit = len(owner)
-        self._tail: list[int] = [abi.NO_REGION] * machine.blocks
-        self._grant = [1] * machine.blocks
-        chain[:] = abi.NO_REGION
-        self.first: list[int] = [abi.NO_REGION] * machine.blocks
-        for region in range(in_use):
-            self._give(region % machine.blocks)
+        self.assign(machine.blocks, is_fresh=True)
 
-    def _give(self, block: int) -> tuple[int, int]:
-        region = self.in_use
-        self.in_use += 1
+    def assign(self, blocks: int, *, is_fresh: bool) -> list[tuple[int, int]]:
+        """Deal the regions in use to blocks for a new run, at least one a block as far as there are any left.
+
+        Returns
+        -------
+        changed : list of (int, int)
+            (region, block) of each region that changed hands.
+        """
+        before = self.owner[: self.in_use].copy()
+        known = self.in_use
+        self.in_use = min(max(known, blocks), self.limit)
+        self.blocks = blocks
+        self.is_fresh = is_fresh
+        self.chain[:] = abi.NO_REGION
+        self._tail = [abi.NO_REGION] * blocks
+        self._first = [abi.NO_REGION] * blocks
+        self._grant = [1] * blocks
+        for region in range(self.in_use):
+            self._link(region, region % blocks)
+        changed = [(r, r % blocks) for r in range(known) if before[r] != r % blocks]
+        return changed + [(r, r % blocks) for r in range(known, self.in_use)]
+
+    def start(self, block: int) -> tuple[int, bool]:
+        """Return the region in which a block's threads start, and whether it counts as full.
+
+        In a heap that has been worked on, cells between others are not looked for: threads ask for fresh regions.
+        """
+        return (self._first[block], False) if self.is_fresh else (self._tail[block], True)
+
+    def _link(self, region: int, block: int) -> None:
         self.owner[region] = block
         if self._tail[block] == abi.NO_REGION:
-            self.first[block] = region
+            self._first[block] = region
         else:
             self.chain[self._tail[block]] = region
         self._tail[block] = region
+
+    def give(self, block: int) -> tuple[int, int]:
+        """Give the next free region to a block."""
+        region = self.in_use
+        self.in_use += 1
+        self._link(region, block)
         return region, block
 
     def feed(self, states: NDArray[Any]) -> tuple[list[tuple[int, int]], str]:
         """Give regions to the blocks of starved threads, in thread order.
+
+        Parameters
+        ----------
+        states : ndarray of THREAD_STATE, shape (threads,)
 
         Returns
         -------
@@ -64,29 +96,33 @@ class Regions:
             Empty, or why the heap is full and which setting to change.
         """
         given: list[tuple[int, int]] = []
-        slice_cells = self.machine.slice_cells
+        tpb = len(states) // self.blocks
+        slice_cells = self.machine.region_size // tpb
         wanted: dict[int, int] = {}
         for thread in np.flatnonzero(states["need"]):
             need, node = int(states["need"][thread]), int(states["need_node"][thread])
             if node > slice_cells:
-                size = self.machine.threads_per_block << (node - 1).bit_length()
+                size = tpb << (node - 1).bit_length()
                 return given, (
                     f"a node of {node} cells does not fit a slice of {slice_cells} (region_size "
-                    f"{self.machine.region_size} / threads_per_block {self.machine.threads_per_block}); "
-                    f"re-run with region_size={size}"
+                    f"{self.machine.region_size} / threads_per_block {tpb}); re-run with region_size={size}"
                 )
-            block = int(thread) // self.machine.threads_per_block
+            block = int(thread) // tpb
             wanted[block] = max(wanted.get(block, 0), -(-need // (slice_cells - node + 1)))
         for block, need in wanted.items():
             free = self.limit - self.in_use
             if need > free:
-                cells = self.limit * self.machine.region_size
-                mib = -(-2 * cells * 8 // 2**20)
-                return given, (
-                    f"no free region left for block {block}, which needs {need}: all {self.limit:,} regions "
-                    f"({cells:,} cells) are in use; re-run with heap='{mib} MiB'"
-                )
-            count = max(need, min(self._grant[block], free // (4 * self.machine.blocks)))
+                return given, self.full_message(f"block {block}, which needs {need}")
+            count = max(need, min(self._grant[block], free // (4 * self.blocks)))
             self._grant[block] = min(2 * self._grant[block], 1 << 20)
-            given += [self._give(block) for _ in range(count)]
+            given += [self.give(block) for _ in range(count)]
         return given, ""
+
+    def full_message(self, who: str) -> str:
+        """Say that no region is left, and which heap would do."""
+        cells = self.limit * self.machine.region_size
+        mib = -(-2 * cells * 8 // 2**20)
+        return (
+            f"no free region left for {who}: all {self.limit:,} regions ({cells:,} cells) are in use; re-run with "
+            f"heap='{mib} MiB'"
+        )

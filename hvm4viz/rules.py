@@ -67,7 +67,10 @@ def parse_rule(file: str, text: str) -> Rule:
         If the header lacks a sequent, a label or the function, naming the file and what is missing.
     """
     lines = text.splitlines()
-    header = [line[2:].removeprefix(" ") for line in lines[: next((i for i, s in enumerate(lines) if not s.startswith("//")), 0)]]
+    header = [
+        line[2:].removeprefix(" ")
+        for line in lines[: next((i for i, s in enumerate(lines) if not s.startswith("//")), 0)]
+    ]
     labels: dict[str, list[str]] = {}
     sequent: list[str] = []
     for line in header:

@@ -2,223 +2,36 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-from enum import StrEnum
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
-from hvm4viz.errors import (
-    DeviceFailed,
-    HeapExhausted,
-    HvmRuntimeError,
-    Interrupted,
-    KernelFault,
-    PassLimitReached,
-    PrimitiveInGnf,
-    Stalled,
-    TimeLimitReached,
-    UnsupportedTerm,
-)
-from hvm4viz.events import OUTCOMES, Observer, PassRecord, RunEnd, RunHeader
-from hvm4viz.heap import Heap
+from hvm4viz.errors import KernelFault
+from hvm4viz.outcome import Run, Stats, Status
 from hvm4viz.program import Program, parse
 from hvm4viz.settings import Machine
 from hvm4viz.term import Tag, pack
 
 if TYPE_CHECKING:
     from hvm4viz.device import Device
+    from hvm4viz.events import PassRecord
+    from hvm4viz.execution import Mode, Record, Request
+    from hvm4viz.heap import Heap
     from hvm4viz.kernel.source import Kernel
-    from hvm4viz.machine import Frontier, Stop
     from hvm4viz.readback import Term
-    from hvm4viz.trace import Trace
 
-_DEFERRED = OUTCOMES.index("deferred")
-
-Record = Literal["off", "counts", "events"]
-
-
-class Status(StrEnum):
-    """How a run ended; all but ``DONE`` keep everything so far."""
-
-    DONE = "done"
-    ERROR = "error"
-    INTERRUPTED = "interrupted"
-    PASS_LIMIT = "pass_limit"
-    TIMEOUT = "timeout"
-    HEAP_FULL = "heap_full"
-    PRIMITIVE = "primitive"
-    STALLED = "stalled"
-    FAILED = "failed"
-
-
-_RAISES: dict[Status, type[Exception]] = {
-    Status.ERROR: HvmRuntimeError,
-    Status.INTERRUPTED: Interrupted,
-    Status.PASS_LIMIT: PassLimitReached,
-    Status.TIMEOUT: TimeLimitReached,
-    Status.HEAP_FULL: HeapExhausted,
-    Status.PRIMITIVE: PrimitiveInGnf,
-    Status.STALLED: Stalled,
-}
-
-
-@dataclass(slots=True)
-class Stats:
-    """Totals of a run.
-
-    Attributes
-    ----------
-    passes, interactions, deferrals : int
-    max_frontier : int
-        Entries of the widest pass.
-    mean_frontier : float
-        Entries a pass.
-    parallelism : float
-        Interactions over the sum over passes of the most that one entry did: the speed-up of unlimited threads.
-    cells_used : int
-        Cells of the heap in use at the end.
-    wall_s, device_s : float
-        Seconds in all, and in dispatches.
-    """
-
-    passes: int = 0
-    interactions: int = 0
-    deferrals: int = 0
-    max_frontier: int = 0
-    mean_frontier: float = 0.0
-    parallelism: float = 0.0
-    cells_used: int = 0
-    wall_s: float = 0.0
-    device_s: float = 0.0
-
-    @property
-    def ips(self) -> float:
-        """Interactions a second of wall time."""
-        return self.interactions / self.wall_s if self.wall_s > 0 else 0.0
-
-
-class _Totals:
-    """The observer that adds up the statistics."""
-
-    def __init__(self) -> None:
-        self.stats = Stats()
-        self._entries = 0
-        self._longest = 0
-        self._device_ns = 0
-
-    def begin(self, header: RunHeader) -> None:
-        """Nothing to do before the first pass."""
-
-    def on_pass(self, record: PassRecord) -> None:
-        """Add one pass."""
-        stats = self.stats
-        stats.passes += 1
-        stats.interactions += record.interactions
-        stats.deferrals += record.deferred
-        stats.max_frontier = max(stats.max_frontier, record.frontier)
-        self._entries += record.frontier
-        self._longest += record.longest
-        self._device_ns += record.device_ns
-
-    def end(self, end: RunEnd) -> None:
-        """Nothing to do after the last pass."""
-
-    def finish(self, wall_s: float, cells_used: int) -> Stats:
-        """Return the totals."""
-        stats = self.stats
-        stats.mean_frontier = self._entries / stats.passes if stats.passes else 0.0
-        stats.parallelism = stats.interactions / self._longest if self._longest else 0.0
-        stats.cells_used = cells_used
-        stats.wall_s = wall_s
-        stats.device_s = self._device_ns / 1e9
-        return stats
-
-
-@dataclass
-class Run:
-    """What a run left behind.
-
-    Attributes
-    ----------
-    program : Program or None
-        None when the heap was laid out by hand.
-    status : Status
-    message : str
-        Empty when done; else what ended the run, where, and what to do.
-    results : list of Term
-    log : list of str
-        Lines of ``%log``.
-    stats : Stats
-    trace : Trace
-    machine : Machine
-    device : Device
-    heap : Heap
-        The heap as it lies at the end, frames included; ``heap.settled()`` is a plain term graph.
-    """
-
-    program: Program | None
-    status: Status
-    message: str
-    results: list[Term]
-    log: list[str]
-    stats: Stats
-    trace: Trace
-    machine: Machine
-    device: Device
-    heap: Heap = field(repr=False)
-    partial: str = ""
-
-    @property
-    def result(self) -> Term | None:
-        """The first result."""
-        return self.results[0] if self.results else None
-
-    @property
-    def lines(self) -> list[str]:
-        """One line a result."""
-        return [term.text for term in self.results]
-
-    @property
-    def text(self) -> str:
-        """The result lines, joined by line breaks."""
-        return "\n".join(self.lines)
-
-    def raise_for_status(self) -> Run:
-        """Return the run if it is done.
-
-        Raises
-        ------
-        MachineError
-            One class a status (``HeapExhausted`` for ``heap_full`` ...), carrying the run.
-        """
-        if self.status is Status.DONE:
-            return self
-        error = _RAISES.get(self.status)
-        if error is None:
-            error = DeviceFailed if "device" in self.message else KernelFault
-        raised: Any = error(self.message)
-        raised.run, raised.trace = self, self.trace
-        raise raised
-
-    def save(self, path: str | Path) -> Path:
-        """Write the trace to a file; see ``Trace.save``."""
-        return self.trace.save(path)
-
-    def _repr_mimebundle_(self, **_: object) -> dict[str, Any]:
-        from hvm4viz.widgets import show_run
-
-        return show_run(self)
+__all__ = ["Results", "Run", "Stats", "Status", "results", "run", "run_heap"]
 
 
 def run(
     program: Program | str,
     *,
     entry: str = "main",
-    mode: Literal["snf"] = "snf",
+    mode: Mode | None = None,
+    limit: int | None = None,
     device: str | Device = "auto",
     machine: Machine | None = None,
     max_passes: int = 1_000_000,
@@ -232,8 +45,10 @@ def run(
     repeat: int = 1,
     progress: bool | Literal["auto"] = "auto",
     on_pass: Callable[[PassRecord], bool | None] | None = None,
+    on_log: Callable[[str], None] | None = None,
+    on_result: Callable[[Term], None] | None = None,
 ) -> Run:
-    """Normalise a program on the frontier machine.
+    """Run a program on the frontier machine.
 
     Parameters
     ----------
@@ -241,8 +56,10 @@ def run(
         A parsed program, or source text.
     entry : str
         Definition to start from.
-    mode : {"snf"}
-        Strong normal form.
+    mode : {"snf", "collapse"}, optional
+        Strong normal form, or enumerate the branches of superpositions. Default: snf, or collapse if a limit is given.
+    limit : int, optional
+        Most results to enumerate; 0 evaluates nothing, negative is no limit.
     device : str or Device
         ``"auto"``, a kind of ``devices()``, or an open device.
     machine : Machine, optional
@@ -261,13 +78,17 @@ def run(
     kernel : Kernel, optional
         An edited kernel (``hvm4viz.kernel().replace(...)``).
     check : bool
-        Run with one block of one thread, too, and compare the results.
+        Run with one block of one thread, too, and compare results; run the same machine again and compare digests.
     repeat : int
         Run this many times and require one digest.
     progress : bool or "auto"
         Show one updating line on long runs.
     on_pass : callable, optional
         Called with each pass's record; returning False ends the run as interrupted.
+    on_log : callable, optional
+        Called with each line of ``%log`` as it comes; default: print it.
+    on_result : callable, optional
+        Called with each result of a collapse as it comes.
 
     Returns
     -------
@@ -280,52 +101,211 @@ def run(
         If the text is no program, or has no such entry.
     ValueError
         If an option is out of range.
-    DeviceUnavailable
-        If the device cannot run here.
+    DeviceError
+        If the device cannot run here, or the kernel does not compile.
+    TraceError
+        If the trace file cannot be created.
     """
-    machine = machine or Machine()
-    if mode != "snf":
-        raise ValueError(f"mode={mode!r}: not in this version; use 'snf'")
     _check_limits(max_passes, timeout, repeat, workers)
-    parsed = parse(program) if isinstance(program, str) else program
-    book = parsed.book
-    main = book.entry(entry)
-    primitives = book.reachable_prims(main)
-    if primitives:
-        name, span = primitives[0]
-        raise UnsupportedTerm(f"%{name} is not in this version", span=span, hint="remove the call, or use its argument")
-    words = np.array([pack(Tag.REF, main, 0)], np.uint64)
+    request = _request(
+        program,
+        entry=entry,
+        mode=mode,
+        limit=limit,
+        device=device,
+        machine=machine,
+        max_passes=max_passes,
+        timeout=timeout,
+        record=record,
+        trace_limit=trace_limit,
+        save=save,
+        workers=workers,
+        kernel=kernel,
+        progress=progress,
+        on_pass=on_pass,
+        on_log=on_log,
+    )
+    done = _carry_out(request, on_result)
+    quiet = replace(request, device=done.device, save=None, on_log=_no_line, progress=False)
+    for again in range(1, repeat):
+        _same(done, _carry_out(quiet), f"run {again + 1} of {repeat}")
+    if check and done.status is Status.DONE:
+        _same(done, _carry_out(replace(quiet, device="cpu")), "the same machine on the cpu")
+        alone = replace(quiet.machine, blocks=1, threads_per_block=1)
+        one = _carry_out(replace(quiet, device="cpu", machine=alone, record="off"))
+        if one.lines != done.lines:
+            raise KernelFault(
+                f"check failed: this machine gives {done.text[:200]!r}, one block of one thread {one.text[:200]!r}"
+            )
+    return done
 
-    def once(settings: Machine, where: str | Device, path: str | Path | None, level: Record) -> Run:
-        return _run_words(
-            words,
-            root=0,
-            program=parsed,
+
+def _no_line(line: str) -> None:
+    del line
+
+
+def _request(
+    program: Program | str,
+    *,
+    entry: str,
+    mode: Mode | None,
+    limit: int | None,
+    machine: Machine | None,
+    **options: Any,
+) -> Request:
+    from hvm4viz.execution import Request
+
+    if mode not in (None, "snf", "collapse"):
+        raise ValueError(f"mode={mode!r}: must be 'snf' or 'collapse'")
+    if limit is not None and mode == "snf":
+        raise ValueError(f"limit={limit}: a limit counts the results of a collapse; use mode='collapse'")
+    if limit is not None and not isinstance(limit, int):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ValueError(f"limit={limit!r}: must be a whole number, or None")
+    parsed = parse(program) if isinstance(program, str) else program
+    main = parsed.book.entry(entry)
+    return Request(
+        program=parsed,
+        words=np.array([pack(Tag.REF, main, 0)], np.uint64),
+        root=0,
+        entry=entry,
+        mode=mode or ("snf" if limit is None else "collapse"),
+        limit=None if limit is None or limit < 0 else limit,
+        on_cpu=bool(parsed.book.reachable_prims(main)),
+        machine=machine or Machine(),
+        **options,
+    )
+
+
+def _carry_out(request: Request, on_result: Callable[[Term], None] | None = None) -> Run:
+    from hvm4viz.execution import Execution
+
+    execution = Execution(request)
+    enumeration = execution.enumeration
+    if on_result is None or enumeration is None:
+        stop = execution.advance()
+        assert stop is not None
+        return execution.finish(stop)
+    while True:
+        stop = execution.advance(lambda: bool(enumeration.found))
+        for term in execution.new_results():
+            on_result(term)
+        if stop is not None:
+            return execution.finish(stop)
+
+
+class Results:
+    """The results of a collapse, as they come; an iterator of ``Term``.
+
+    Closing it stops the run; ``run`` is the ``Run`` so far, final once the iterator is exhausted or closed.
+    """
+
+    def __init__(self, request: Request) -> None:
+        from hvm4viz.execution import Execution
+
+        self._execution = Execution(request)
+        self._terms = self._produce()
+        self._run: Run | None = None
+
+    def _produce(self) -> Iterator[Term]:
+        execution, enumeration = self._execution, self._execution.enumeration
+        assert enumeration is not None
+        while True:
+            stop = execution.advance(lambda: bool(enumeration.found))
+            yield from execution.new_results()
+            if stop is not None:
+                return
+
+    def __iter__(self) -> Results:
+        """Return itself."""
+        return self
+
+    def __next__(self) -> Term:
+        """Run until the next result is there."""
+        try:
+            return next(self._terms)
+        except StopIteration:
+            self._end()
+            raise
+
+    def close(self) -> None:
+        """Stop the run; what it found so far stays in ``run``."""
+        self._terms.close()  # type: ignore[attr-defined]
+        self._end()
+
+    def _end(self) -> Run:
+        if self._run is None:
+            from hvm4viz.frontier import Stop
+
+            stop = self._execution.stop or Stop("interrupted", "the results were not asked for to the end")
+            self._run = self._execution.finish(stop)
+        return self._run
+
+    @property
+    def run(self) -> Run:
+        """The run; asking for it before the end stops it."""
+        return self._end()
+
+    def __enter__(self) -> Self:
+        """Return itself; leaving the block closes it."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close it."""
+        self.close()
+
+
+def results(
+    program: Program | str,
+    *,
+    entry: str = "main",
+    limit: int | None = None,
+    device: str | Device = "auto",
+    machine: Machine | None = None,
+    max_passes: int = 1_000_000,
+    timeout: float | None = None,
+    record: Record = "events",
+    trace_limit: int | str = "512 MiB",
+    save: str | Path | None = None,
+    workers: int | None = None,
+    kernel: Kernel | None = None,
+    progress: bool | Literal["auto"] = False,
+    on_pass: Callable[[PassRecord], bool | None] | None = None,
+    on_log: Callable[[str], None] | None = None,
+) -> Results:
+    """Enumerate the branches of a program, each as soon as all before it are out.
+
+    Parameters
+    ----------
+    program, entry, limit, device, machine, max_passes, timeout, record, trace_limit, save, workers, kernel, progress,
+    on_pass, on_log
+        As in ``run``.
+
+    Returns
+    -------
+    results : Results
+        An iterator of ``Term``; ``results.run`` is the ``Run``.
+    """
+    _check_limits(max_passes, timeout, 1, workers)
+    return Results(
+        _request(
+            program,
             entry=entry,
-            device=where,
-            machine=settings,
+            mode="collapse",
+            limit=limit,
+            device=device,
+            machine=machine,
             max_passes=max_passes,
             timeout=timeout,
-            record=level,
+            record=record,
             trace_limit=trace_limit,
-            save=path,
+            save=save,
             workers=workers,
             kernel=kernel,
             progress=progress,
             on_pass=on_pass,
+            on_log=on_log,
         )
-
-    done = once(machine, device, save, record)
-    for again in range(1, repeat):
-        _same_digest(done, once(machine, done.device, None, record), f"run {again + 1} of {repeat}")
-    if check and done.status is Status.DONE:
-        alone = once(replace(machine, blocks=1, threads_per_block=1), "cpu", None, "off")
-        if alone.lines != done.lines:
-            raise KernelFault(
-                f"check failed: this machine gives {done.text[:200]!r}, one block of one thread gives "
-                f"{alone.text[:200]!r}"
-            )
-    return done
+    )
 
 
 def run_heap(
@@ -340,6 +320,7 @@ def run_heap(
     trace_limit: int | str = "512 MiB",
     save: str | Path | None = None,
     workers: int | None = None,
+    kernel: Kernel | None = None,
     on_pass: Callable[[PassRecord], bool | None] | None = None,
 ) -> Run:
     """Normalise a heap that was laid out by hand, as the worked examples are.
@@ -350,28 +331,36 @@ def run_heap(
         Slots take four cells, binders of lambdas three (``kernels/slot.h``, ``kernels/heap.h``); nothing static.
     root : int
         Cell that holds the whole term.
-    machine, device, max_passes, timeout, record, trace_limit, save, workers, on_pass
+    machine, device, max_passes, timeout, record, trace_limit, save, workers, kernel, on_pass
         As in ``run``.
     """
+    from hvm4viz.execution import Request
+
     _check_limits(max_passes, timeout, 1, workers)
     if not 0 <= root < len(heap.words):
         raise ValueError(f"root={root}: the heap has cells 0 to {len(heap.words) - 1}")
-    return _run_words(
-        heap.words,
-        root=root,
-        program=None,
-        entry="",
-        device=device,
-        machine=machine or Machine(),
-        max_passes=max_passes,
-        timeout=timeout,
-        record=record,
-        trace_limit=trace_limit,
-        save=save,
-        workers=workers,
-        kernel=None,
-        progress=False,
-        on_pass=on_pass,
+    return _carry_out(
+        Request(
+            program=None,
+            words=heap.words,
+            root=root,
+            entry="",
+            mode="snf",
+            limit=None,
+            on_cpu=False,
+            device=device,
+            machine=machine or Machine(),
+            max_passes=max_passes,
+            timeout=timeout,
+            record=record,
+            trace_limit=trace_limit,
+            save=save,
+            workers=workers,
+            kernel=kernel,
+            progress=False,
+            on_pass=on_pass,
+            on_log=None,
+        )
     )
 
 
@@ -386,122 +375,7 @@ def _check_limits(max_passes: int, timeout: float | None, repeat: int, workers: 
         raise ValueError(f"workers={workers}: must be from 1 to 1,024, or None for one a core")
 
 
-def _same_digest(first: Run, other: Run, which: str) -> None:
-    if first.lines != other.lines or (first.trace.meta.level == "events" and first.trace.digest() != other.trace.digest()):
+def _same(first: Run, other: Run, which: str) -> None:
+    same = first.lines == other.lines and first.trace.digest_or_none() == other.trace.digest_or_none()
+    if not same:
         raise KernelFault(f"{which} differs from the first: the trace is not deterministic")
-
-
-def _run_words(
-    words: Any,
-    *,
-    root: int,
-    program: Program | None,
-    entry: str,
-    device: str | Device,
-    machine: Machine,
-    max_passes: int,
-    timeout: float | None,
-    record: Record,
-    trace_limit: int | str,
-    save: str | Path | None,
-    workers: int | None,
-    kernel: Kernel | None,
-    progress: bool | Literal["auto"],
-    on_pass: Callable[[PassRecord], bool | None] | None,
-) -> Run:
-    from hvm4viz.device import open_device
-    from hvm4viz.kernel.source import kernel as shipped
-    from hvm4viz.machine import Frontier, run_passes
-    from hvm4viz.trace import Recorder
-
-    begun = time.perf_counter()
-    opened = open_device(device, workers=workers) if isinstance(device, str) else device
-    recorder = Recorder(record, trace_limit, save)
-    book = program.book if program else parse("").book
-    used = kernel or shipped()
-    frontier = Frontier(
-        machine=machine, device=opened, kernel=used, book=book, words=words, root=root, count=record != "off"
-    )
-    totals = _Totals()
-    observers: list[Observer] = [recorder, totals]
-    if progress is True or progress == "auto":
-        from hvm4viz.progress import progress_for
-
-        line = progress_for(progress)
-        observers += [line] if line else []
-    header = RunHeader(
-        source=program.files if program else (),
-        entry=entry,
-        mode="snf",
-        limit=None,
-        machine=machine.settings(),
-        rules=used.names,
-        blocks=machine.blocks,
-        threads_per_block=machine.threads_per_block,
-        region_size=machine.region_size,
-        regions=frontier.image_owners(),
-        device=opened.name,
-        kernel=used.digest,
-    )
-    for observer in observers:
-        observer.begin(header)
-    stop = run_passes(frontier, observers, max_passes=max_passes, timeout=timeout, on_pass=on_pass)
-    return _finish(frontier, stop, program, book, observers, recorder, totals, machine, opened, begun)
-
-
-def _finish(
-    frontier: Frontier,
-    stop: Stop,
-    program: Program | None,
-    book: Any,
-    observers: Sequence[Observer],
-    recorder: Any,
-    totals: _Totals,
-    machine: Machine,
-    device: Device,
-    begun: float,
-) -> Run:
-    from hvm4viz.readback import Term
-
-    image = frontier.image()
-    results: list[Term] = []
-    if stop.status == "done":
-        results = [Term(image.words, image.root, book)]
-    message = stop.message
-    if stop.status in ("error", "primitive"):
-        message = _fault_message(frontier, stop, program)
-    lines = tuple(term.text for term in results)
-    end = RunEnd(status=stop.status, message=message, lines=lines, log=())
-    for observer in observers:
-        observer.end(end)
-    stats = totals.finish(time.perf_counter() - begun, frontier.cells_used())
-    return Run(
-        program=program,
-        status=Status(stop.status),
-        message=message,
-        results=results,
-        log=[],
-        stats=stats,
-        trace=recorder.trace,
-        machine=machine,
-        device=device,
-        heap=image,
-    )
-
-
-_ERRORS = {1: "cannot apply a number", 2: "cannot apply a constructor"}
-
-
-def _fault_message(frontier: Frontier, stop: Stop, program: Program | None) -> str:
-    fault = frontier.fault(stop.thread_entry)
-    if stop.status == "primitive":
-        return "a primitive was met inside a frontier run"
-    what = _ERRORS.get(fault.kind, f"kernel fault {fault.kind}")
-    hint = ""
-    if fault.kind == 1:
-        hint = " (also when no case of a λ{…} matched and it has no default)"
-    where = ""
-    if program is not None and fault.definition >= 0:
-        span = program.span(fault.place) if fault.place else None
-        where = f" in @{program.book.names[fault.definition]}" + (f" at {span}" if span else "")
-    return f"RUNTIME_ERROR: {what}{where}{hint}; pass {frontier.passes - 1}, cell {fault.root}"

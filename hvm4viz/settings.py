@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, fields
-from typing import Literal
+from typing import Any, Literal
 
 _UNITS = {"": 1, "B": 1, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40, "KB": 10**3, "MB": 10**6, "GB": 10**9}
 _SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*")
@@ -120,7 +120,8 @@ class Machine:
                 f"Machine(threads_per_block={self.threads_per_block}, region_size={self.region_size}): a slice would "
                 f"have no cell; use region_size={self.threads_per_block * 8} or fewer threads"
             )
-        if self.fuel != "auto" and (not isinstance(self.fuel, int) or isinstance(self.fuel, bool) or self.fuel < 1):
+        fuel: Any = self.fuel
+        if fuel != "auto" and (not isinstance(fuel, int) or isinstance(fuel, bool) or fuel < 1):
             raise ValueError(f"Machine(fuel={self.fuel!r}): must be 'auto' or a whole number from 1 up")
         for name, allowed in CHOICES.items():
             value = getattr(self, name)

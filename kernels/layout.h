@@ -23,6 +23,7 @@ struct Params {
 #define PARAM_SINGLE 1u  // one thread: nothing is ever foreign
 #define PARAM_COUNT  2u  // count rules and remote linear writes
 #define PARAM_LIFT   4u  // collapse: tasks bring the first superposition of their cell to the top
+#define PARAM_WEAK   16u // the CPU evaluator wants weak normal form only: no children
 #define PARAM_ALONE  8u  // the CPU evaluator: primitives are left to the host, %gnf too
 
 struct ThreadState {

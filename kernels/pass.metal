@@ -15,6 +15,12 @@ FUNC void pass_load(THREAD Worker* w, DEVICE Record* record) {
   w->apply = false;
 }
 
+FUNC void pass_start(THREAD Worker* w) {
+  w->stop = OUT_UNRUN;
+  w->why = WHY_NONE;
+  w->slot = w->side = w->spent = w->cells = 0u;
+}
+
 // Suspend the task in its record: two words, whatever its depth.
 FUNC void pass_save(THREAD Worker* w, DEVICE Record* record) {
   record->top = w->top;
@@ -38,12 +44,39 @@ FUNC void pass_visit_slot(THREAD Worker* w, uint slot) {
   task_stop(w, OUT_DONE, WHY_NONE);
 }
 
+FUNC void pass_event(THREAD Worker* w, DEVICE Event* event, uint root, uint origin) {
+  event->thread = w->me;
+  event->loc = root;
+  event->slot = w->slot;
+  event->interactions = w->spent;
+  event->cells = w->cells;
+  event->codes = w->stop | (w->why << 8) | (w->side << 16) | (origin << 24);
+}
+
+// Take over what lasts from pass to pass.
+FUNC void pass_begin(THREAD Worker* w, DEVICE const Params* params, DEVICE ThreadState* state, uint me) {
+  w->regions = params->regions; w->region_shift = params->region_shift; w->slice_shift = params->slice_shift;
+  w->tpb_shift = params->tpb_shift; w->slot_cells = params->slot_cells; w->lam_cells = params->lam_cells;
+  w->flags = params->flags; w->me = me; w->block = me >> params->tpb_shift;
+  w->now = params->now; w->fuel = params->fuel;
+  w->next = state->next; w->end = state->end; w->region = state->region; w->mark = w->next;
+  w->need = w->need_node = 0u;
+  w->counted = w->opens = w->fills = w->target = 0u;
+}
+
+FUNC void pass_end(THREAD Worker* w, DEVICE ThreadState* state) {
+  heap_flush_used(w);
+  state->next = w->next; state->end = w->end; state->region = w->region;
+  state->need = w->need; state->need_node = w->need_node;
+  state->counted_lo = w->counted;
+  state->opens = w->opens;
+  state->fills = w->fills;
+}
+
 FUNC void pass_run_entry(THREAD Worker* w, DEVICE Record* record) {
   const uint flags = record->flags;
   pass_load(w, record);
-  w->stop = OUT_UNRUN;
-  w->why = WHY_NONE;
-  w->slot = w->side = w->spent = w->cells = 0u;
+  pass_start(w);
   if ((flags & RECORD_SLOT) != 0u) pass_visit_slot(w, record->root);
   else step_run(w);
   if (w->stop == OUT_DONE) return;
@@ -77,15 +110,8 @@ ENTRY(step_frontier)(
   w->used = used; w->remote = remote;
   w->rules = rules + (ulong)index * params->rules;
   w->items = items + state->out;
-  w->regions = params->regions; w->region_shift = params->region_shift; w->slice_shift = params->slice_shift;
-  w->tpb_shift = params->tpb_shift; w->slot_cells = params->slot_cells; w->lam_cells = params->lam_cells;
-  w->flags = params->flags; w->me = index; w->block = index >> params->tpb_shift;
-  w->now = params->now; w->fuel = params->fuel;
-  w->next = state->next; w->end = state->end; w->region = state->region; w->mark = w->next;
+  pass_begin(w, params, state, index);
   w->item_count = 0u; w->item_max = state->out_max;
-  w->need = w->need_node = 0u;
-  w->counted = w->opens = w->fills = 0u;
-  w->target = 0u;
   uint longest = 0u;
   uint i = 0u;
   for (; i < state->count && w->item_count < w->item_max; i++) {
@@ -94,22 +120,76 @@ ENTRY(step_frontier)(
     w->record = (uint)entry;
     pass_run_entry(w, record);
     if (w->spent > longest) longest = w->spent;
-    DEVICE Event* event = events + state->first + i;
-    event->thread = index;
-    event->loc = record->root;
-    event->slot = w->slot;
-    event->interactions = w->spent;
-    event->cells = w->cells;
-    event->codes = w->stop | (w->why << 8) | (w->side << 16) | ((uint)(entry >> 60) << 24);
+    pass_event(w, events + state->first + i, record->root, (uint)(entry >> 60));
   }
   for (uint k = i; k < state->count; k++) events[state->first + k].codes = OUT_UNRUN;
-  heap_flush_used(w);
   state->done = i;
   state->out_count = w->item_count;
-  state->next = w->next; state->end = w->end; state->region = w->region;
-  state->need = w->need; state->need_node = w->need_node;
-  state->counted_lo = w->counted;
   state->longest = longest;
-  state->opens = w->opens;
-  state->fills = w->fills;
+  pass_end(w, state);
+}
+
+// The CPU evaluator: one thread that owns the whole heap takes the cell that arose last first, left child before
+// right, as HVM4 does. Cells that are still to be visited lie as ranges on a stack; one task at a time is at work.
+//
+// io: in number of ranges on the stack, how many of them are not ours, room for ranges, room for events, whether a
+// task is at work in the record; out number of ranges, whether a task is at work, events, whether something stopped it
+ENTRY(step_depth_first)(
+    BUFFER(const Params, params, 0), BUFFER(ulong, heap, 1), BUFFER(Atomic32, half, 2), BUFFER(const ulong, book, 3),
+    BUFFER(const uint, roots, 4), BUFFER(const uint, owner, 5), BUFFER(const uint, chain, 6), BUFFER(Atomic32, used, 7),
+    BUFFER(Atomic32, remote, 8), BUFFER(ThreadState, state, 9), BUFFER(Record, record, 10), BUFFER(ulong, stack, 11),
+    BUFFER(Event, events, 12), BUFFER(uint, rules, 13), BUFFER(uint, io, 14), GRID_INDEX) {
+  GRID_INDEX_BODY
+  if (index >= 1u) return;
+  Worker worker;
+  THREAD Worker* w = &worker;
+  w->heap = heap; w->half = half; w->book = book; w->roots = roots; w->owner = owner; w->chain = chain;
+  w->used = used; w->remote = remote; w->rules = rules; w->items = stack;
+  pass_begin(w, params, state, 0u);
+  w->record = 0u;
+  w->item_count = io[0];
+  w->item_max = io[2];
+  const uint budget = w->fuel;
+  uint count = 0u, total = 0u, longest = 0u, stopped = 0u;
+  bool live = io[4] != 0u;
+  while (count < io[3] && total < budget && w->item_count + 2u < w->item_max && stopped == 0u) {
+    uint origin = FROM_RESUME;
+    if (!live) {
+      if (w->item_count == io[1]) break;
+      const ulong range = stack[w->item_count - 1u];
+      const uint n = (uint)(range >> 32) & 0xFFu;
+      record->root = (uint)range;
+      record->flags = RECORD_NEW | (((uint)(range >> 32) & ITEM_SLOT) != 0u ? RECORD_SLOT : 0u);
+      record->place = record->def = 0u;
+      if (n > 1u) stack[w->item_count - 1u] = range + (ulong)1 - ((ulong)1 << 32);
+      else w->item_count -= 1u;
+      origin = FROM_FRESH;
+    }
+    const uint flags = record->flags;
+    w->fuel = budget - total;
+    pass_load(w, record);
+    pass_start(w);
+    if ((flags & RECORD_SLOT) != 0u) pass_visit_slot(w, record->root);
+    else step_run(w);
+    live = w->stop != OUT_DONE;
+    if (live) {
+      stopped = w->stop == OUT_FUEL ? 0u : w->stop;
+      pass_save(w, record);
+      if (w->stop == OUT_ERROR) {
+        record->flags = w->why << RECORD_ERROR_SHIFT;
+        w->why = WHY_NONE;
+      }
+    }
+    total += w->spent;
+    if (w->spent > longest) longest = w->spent;
+    pass_event(w, events + count, record->root, origin);
+    count += 1u;
+    if (live && w->stop == OUT_FUEL) break;
+  }
+  pass_end(w, state);
+  state->longest = longest;
+  io[0] = w->item_count;
+  io[4] = live ? 1u : 0u;
+  io[5] = count;
+  io[6] = stopped;
 }

@@ -183,7 +183,7 @@ FUNC void step_apply(THREAD Worker* w) {
   if (frame == F_ROOT) {
     if (!hand_node(w)) return;
     heap_put(w, term_val(w->top), w->hand);
-    frontier_children(w, w->hand);
+    if ((w->flags & PARAM_WEAK) == 0u) frontier_children(w, w->hand);
     task_stop(w, OUT_DONE, WHY_NONE);
     return;
   }

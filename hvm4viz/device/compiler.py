@@ -42,10 +42,11 @@ class Compiler:
 
 def _identity(path: str) -> str:
     try:
-        stat = os.stat(os.path.realpath(path))
+        real = Path(path).resolve()
+        stat = real.stat()
     except OSError:
         return path
-    return f"{os.path.realpath(path)} {stat.st_size} {stat.st_mtime_ns}"
+    return f"{real} {stat.st_size} {stat.st_mtime_ns}"
 
 
 def _named(text: str) -> Compiler | None:
@@ -87,23 +88,25 @@ def _is_broken(compiler: Compiler) -> bool:
     return subprocess.run([*compiler.command, "--version"], capture_output=True, check=False).returncode != 0
 
 
+def _wanted_cache() -> Path:
+    chosen = os.environ.get("HVM4VIZ_CACHE")
+    if chosen:
+        return Path(chosen)
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA", tempfile.gettempdir())) / "hvm4viz"
+    if sys.platform == "darwin":
+        return Path("~/Library/Caches/hvm4viz").expanduser()
+    return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "hvm4viz"
+
+
 def cache_folder() -> Path | None:
     """Return the folder of compiled kernels (``$HVM4VIZ_CACHE`` or the user's cache folder); None if not writable."""
-    base = os.environ.get("HVM4VIZ_CACHE")
-    if base is None:
-        if sys.platform == "win32":
-            root = os.environ.get("LOCALAPPDATA", tempfile.gettempdir())
-        elif sys.platform == "darwin":
-            root = os.path.expanduser("~/Library/Caches")
-        else:
-            root = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-        base = os.path.join(root, "hvm4viz")
-    folder = Path(base)
     try:
+        folder = _wanted_cache()
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
             return folder
-    except OSError:
+    except (OSError, RuntimeError):  # RuntimeError: no home folder is known
         return None
 
 
@@ -135,12 +138,21 @@ def library(source: str, *, extra: tuple[str, ...] = ()) -> Path:
         text, output = Path(build) / "kernel.cpp", Path(build) / f"kernel{_SUFFIX}"
         text.write_text(source, encoding="utf-8")
         command = [*compiler.command, *flags, str(text), "-o", str(output)]
+        env = {"ZIG_GLOBAL_CACHE_DIR": str(folder / "zig"), **os.environ}  # zig wants a place of its own to write to
         try:
-            done = subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+            done = subprocess.run(
+                command,
+                capture_output=True,
+                text=True,
+                errors="replace",
+                check=False,
+                stdin=subprocess.DEVNULL,
+                env=env,
+            )
         except OSError as error:
             raise CompileFailed(f"the compiler {compiler.command[0]} could not be started: {error}. {ADVICE}") from None
         if done.returncode != 0 or not output.exists():
             words = (done.stderr or done.stdout).strip()
             raise CompileFailed(f"the kernel does not compile with {' '.join(compiler.command)}:\n{words}")
-        os.replace(output, target)
+        output.replace(target)
     return target

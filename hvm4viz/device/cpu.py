@@ -8,7 +8,7 @@ import os
 import platform
 import re
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +29,7 @@ class CpuBuffer(mmap.mmap):
 
     address: int
 
-    def __new__(cls, nbytes: int) -> CpuBuffer:
+    def __new__(cls, nbytes: int) -> Self:
         """Reserve ``nbytes`` bytes."""
         if hasattr(mmap, "MAP_PRIVATE"):
             flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | getattr(mmap, "MAP_NORESERVE", 0)
@@ -72,8 +72,7 @@ class CpuFunction:
             return _DONE
         step = max(1, -(-count // (4 * self._workers)))
         jobs: list[Future[None]] = [
-            self._pool.submit(self._call, pointers, start, min(count, start + step))
-            for start in range(0, count, step)
+            self._pool.submit(self._call, pointers, start, min(count, start + step)) for start in range(0, count, step)
         ]
         for job in jobs:
             job.result()
@@ -83,7 +82,9 @@ class CpuFunction:
 class CpuKernel:
     """A loaded library."""
 
-    def __init__(self, library_: ctypes.CDLL, entries: dict[str, int], pool: ThreadPoolExecutor | None, workers: int):
+    def __init__(
+        self, library_: ctypes.CDLL, entries: dict[str, int], pool: ThreadPoolExecutor | None, workers: int
+    ) -> None:
         self._library = library_
         self._entries = entries
         self._pool = pool

@@ -14,10 +14,7 @@ _CORE = ("heap.h", "slot.h", "frontier.h", "moves.h")
 _AFTER = ("lift.h", "step.h", "pass.metal", "join.h")
 
 _FRAMES = {"DP0": "F_DP0", "DP1": "F_DP1"}
-_CTR = "C00: case C00 + 1u: case C00 + 2u: case C00 + 3u: case C00 + 4u: case C00 + 5u: case C00 + 6u: case C00 + 7u: " + (
-    "case C00 + 8u: case C00 + 9u: case C00 + 10u: case C00 + 11u: case C00 + 12u: case C00 + 13u: case C00 + 14u: "
-    "case C00 + 15u: case C16"
-)
+_CTR = "C00: " + " ".join(f"case C00 + {n}u:" for n in range(1, 16)) + " case C16"
 
 
 def _case(value: str) -> str:
@@ -27,7 +24,7 @@ def _case(value: str) -> str:
 def _call(rule: Rule, number: int, indent: str) -> list[str]:
     """Reserve room, count and apply: a rule happens entirely, or not at all."""
     lines: list[str] = []
-    if not rule.takes_closure and rule.values != ("NUM",) and rule.values != ("ERA",):
+    if not rule.takes_closure and rule.values not in {("NUM",), ("ERA",)}:
         lines.append("if (!hand_node(w)) return true;")
     if rule.words != "0":
         lines += [
@@ -89,12 +86,21 @@ def _dispatch(rules: Sequence[Rule]) -> str:
     for name, names in frames.items():
         out.append("    " + " ".join(f"case {_FRAMES.get(f, 'F_' + f)}:" for f in names) + f" return {name}(w, tag);")
     out += ["    default: return false;", "  }", "}", ""]
-    out += ["// Does any rule fire for this frame and value?", "FUNC bool step_has_rule(uint frame, uint tag) {", "  switch (frame) {"]
+    out += [
+        "// Does any rule fire for this frame and value?",
+        "FUNC bool step_has_rule(uint frame, uint tag) {",
+        "  switch (frame) {",
+    ]
     for frame, values in cells.items():
         cases = " ".join(_case(v) for v in values)
-        out.append(f"    case {_FRAMES.get(frame, 'F_' + frame)}: switch (tag) {{ {cases} return true; default: return false; }}")
+        out.append(f"    case {_FRAMES.get(frame, 'F_' + frame)}:")
+        out.append(f"      switch (tag) {{ {cases} return true; default: return false; }}")
     out += ["    default: return false;", "  }", "}", ""]
-    out += ["// Rules that fire on entering a term.", "FUNC bool step_enter_rule(THREAD Worker* w, uint tag) {", "  switch (tag) {"]
+    out += [
+        "// Rules that fire on entering a term.",
+        "FUNC bool step_enter_rule(THREAD Worker* w, uint tag) {",
+        "  switch (tag) {",
+    ]
     for value, numbers in enter.items():
         out.append("    " + _case(value))
         out += _call(rules[numbers[0]], numbers[0], "      ")

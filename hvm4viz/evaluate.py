@@ -1,0 +1,441 @@
+"""The CPU evaluator: the same kernel with one thread that owns the whole heap, and the primitives between passes.
+
+It takes the cell that arose last first, left child before right, so that log lines come in HVM4's order. ``%gnf``
+hands a term to the frontier machine and goes on with the heap that it leaves.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hvm4viz.device.base import Buffer, view
+from hvm4viz.events import EVENT, OUTCOMES, PassRecord
+from hvm4viz.frontier import Fault, Frontier, Stop, auto_fuel, fault_of, stalled, task_of
+from hvm4viz.heap import Heap
+from hvm4viz.kernel import abi
+from hvm4viz.primitives import Gnf, Normal, PrimitiveError, Steps, Weak, Wish, steps_of
+from hvm4viz.readback import Term
+from hvm4viz.store import Store, copied
+from hvm4viz.term import CHR, CON, NIL, SUB_BIT, Tag, ext_of, pack, tag_of, val_of
+
+EVENTS_MAX: Final = 1 << 14
+"""Cells that one pass of the evaluator visits at most."""
+
+_FRESH: Final = 4 << 60  # ITEM_FRESH
+_CONTENDED, _STARVED = OUTCOMES.index("contended"), OUTCOMES.index("starved")
+_ABORTED, _ERROR = OUTCOMES.index("aborted"), OUTCOMES.index("error")
+
+
+class HeapFull(Exception):
+    """No region is left for what the host wants to lay out."""
+
+
+@dataclass(slots=True)
+class _Activation:
+    """A reduction under way: its task's record, where its cells begin on the stack, what it wants."""
+
+    record: Buffer
+    base: int
+    flags: int
+    is_live: bool = False
+    frontier: Frontier | None = None
+
+
+class Evaluator:
+    """Runs a program that uses primitives.
+
+    Parameters
+    ----------
+    store : Store
+    book : Book
+        Names, for the terms that primitives get.
+    root : int
+        Root cell of the term.
+    lift : bool
+        Whether the root's task lifts, for collapsing.
+    on_log : callable
+        Gets each line of ``%log`` as it comes.
+    """
+
+    def __init__(self, store: Store, book: Any, *, root: int, lift: bool, on_log: Callable[[str], None]) -> None:
+        self.store = store
+        self.machine = store.machine
+        self.book = book
+        self.root = root
+        self.on_log = on_log
+        self.log: list[str] = []
+        self.feed: Callable[[NDArray[np.void]], None] | None = None
+        self.cause: BaseException | None = None
+        self.is_serial = True
+        device = store.device
+        self._step = store.serial("step_depth_first")
+        self._settle = store.serial("settle_frontier")
+        self._params = store.params(threads=1, tpb=1, flags=0)
+        self._param = memoryview(self._params).cast("I")  # type: ignore[arg-type]
+        self._state = device.buffer(abi.THREAD_STATE.itemsize)
+        self._state_view = view(self._state, abi.THREAD_STATE)
+        self._stack_size = 1 << 12
+        self._stack: Buffer = device.buffer(8 * self._stack_size)
+        self._stack_view: NDArray[np.uint64] = view(self._stack, np.uint64)
+        self._depth = 0
+        self._events = device.buffer(EVENT.itemsize * EVENTS_MAX)
+        self._event_view = view(self._events, EVENT)
+        self._rules = device.buffer(4 * len(store.kernel.rules))
+        self._rule_view: NDArray[np.uint32] = view(self._rules, np.uint32)
+        self._io = device.buffer(32)
+        self._io_view = memoryview(self._io).cast("I")  # type: ignore[arg-type]
+        self._reassigned = store.regions.assign(1, is_fresh=True)
+        self._flags = self._param[9] | abi.PARAM_ALONE
+        self._main = _Activation(device.buffer(abi.RECORD.itemsize), 0, abi.PARAM_LIFT if lift else 0)
+        self._acts = [self._main]
+        self._steps: list[Steps] = []
+        self._extra = 0
+        self._opens = self._fills = 0
+        region, _ = store.regions.start(0)
+        self._state_view["region"] = region
+        self._state_view["next"] = max(store.laid, 1)
+        self._state_view["end"] = machine_end = (region + 1) * store.machine.region_size
+        if store.laid >= machine_end:
+            self._state_view["next"] = machine_end
+        self.inject([root])
+        self._last = time.perf_counter_ns()
+
+    # ---- what primitives use
+
+    def word(self, cell: int) -> int:
+        """Return the word in a cell, without a SUB bit."""
+        return int(self.store.words[cell]) & ~SUB_BIT
+
+    def put(self, cell: int, word: int) -> None:
+        """Write a cell that this evaluator has laid out."""
+        self.store.words[cell] = word
+
+    def term(self, cell: int) -> Term:
+        """Return the term in a cell."""
+        return Term(self.store.words, cell, self.book)
+
+    def alloc(self, cells: int) -> int:
+        """Return the first of so many adjacent free cells."""
+        state, size = self._state_view[0], self.machine.region_size
+        if cells > size:
+            raise HeapFull(f"a node of {cells} cells does not fit a region of {size}; re-run with a larger region_size")
+        while int(state["end"]) - int(state["next"]) < cells:
+            region = int(view(self.store.chain, np.uint32)[int(state["region"])])
+            if region == abi.NO_REGION:
+                region = self._give()
+            state["region"], state["next"], state["end"] = region, region * size, (region + 1) * size
+        loc = int(state["next"])
+        state["next"] = loc + cells
+        self.store.used_view[int(state["region"])] += cells
+        return loc
+
+    def _give(self) -> int:
+        regions = self.store.regions
+        if regions.in_use >= regions.limit:
+            raise HeapFull(regions.full_message("the CPU evaluator"))
+        given = regions.give(0)
+        self._reassigned.append(given)
+        return given[0]
+
+    def node(self, fields: Sequence[int]) -> int:
+        """Lay out adjacent fields; return where."""
+        if not fields:
+            return 0
+        loc = self.alloc(len(fields))
+        for i, word in enumerate(fields):
+            self.store.words[loc + i] = word
+        return loc
+
+    def binder(self) -> int:
+        """Lay out the binder of a lambda."""
+        cells = self._param[7]
+        loc = self.alloc(cells)
+        self.store.words[loc + 1] = 0
+        if cells > 2:
+            self.store.words[loc + 2] = 0xFFFFFFFF
+        return loc
+
+    def clone(self, label: int, word: int) -> tuple[int, int]:
+        """Duplicate a term: return both ends of a new slot."""
+        slot = self.alloc(self._param[6])
+        self.store.words[slot] = word
+        self.store.words[slot + 1] = 0
+        return pack(Tag.DP0, label, slot), pack(Tag.DP1, label, slot)
+
+    def encode(self, value: Any, seen: set[int] | None = None) -> int:
+        """Return the word of what a Python primitive gave back.
+
+        Raises
+        ------
+        PrimitiveError
+            If it is no Term, int, str or list of these.
+        """
+        seen = set() if seen is None else seen
+        if isinstance(value, Term):
+            if value.word in seen and value.children:
+                raise PrimitiveError(
+                    "a primitive gave the same Term back twice; terms are linear: build a copy instead"
+                )
+            seen.add(value.word)
+            return value.word
+        if isinstance(value, int):
+            return pack(Tag.NUM, 0, int(value) & 0xFFFFFFFF)
+        if isinstance(value, str):
+            items = [pack(Tag.C00 + 1, CHR, self.node([pack(Tag.NUM, 0, ord(c))])) for c in value]
+        elif isinstance(value, list | tuple):
+            items = [self.encode(item, seen) for item in value]  # type: ignore[misc]
+        else:
+            raise PrimitiveError(
+                f"a primitive gave back {type(value).__name__}; it must give a Term, an int, a str or a list of these"
+            )
+        word = pack(Tag.C00, NIL, 0)
+        for item in reversed(items):
+            word = pack(Tag.C00 + 2, CON, self.node([item, word]))
+        return word
+
+    def count_log(self, interactions: int) -> None:
+        """Count the applications by which HVM4 keeps the text of a log line."""
+        self._extra += interactions
+
+    def write_line(self, line: str) -> None:
+        """Take a line of ``%log``."""
+        self.log.append(line)
+        self.on_log(line)
+
+    # ---- the engine of a loop
+
+    @property
+    def passes(self) -> int:
+        """Passes so far."""
+        return self.store.passes
+
+    @property
+    def words(self) -> NDArray[np.uint64]:
+        """All cells of the heap, as they lie."""
+        return self.store.words
+
+    def inject(self, cells: Sequence[int] | NDArray[np.uint32]) -> None:
+        """Have cells reduced, the first one first."""
+        for cell in reversed([int(c) for c in cells]):
+            self._push_range(cell)
+
+    def _push_range(self, cell: int) -> None:
+        self._room(1)
+        self._stack_view[self._depth] = _FRESH | (1 << 32) | cell
+        self._depth += 1
+
+    def _room(self, ranges: int) -> None:
+        if self._depth + ranges + 8 > self._stack_size:
+            self._stack_size = 2 * (self._depth + ranges + 8)
+            self._stack = copied(self.store.device, self._stack, 8 * self._stack_size)
+            self._stack_view = view(self._stack, np.uint64)
+
+    def idle(self) -> Stop | None:
+        """Make the next pass ready: finish frontier runs, wake tasks whose variable was filled late."""
+        while True:
+            act = self._acts[-1]
+            if act.frontier is not None:
+                stop = act.frontier.idle()
+                if stop is None:
+                    return None
+                if stop.status != "done":
+                    return stop
+                self._end_frontier()
+                stop = self._resume()
+                if stop is not None:
+                    return stop
+                continue
+            if act.is_live or self._depth > act.base or self._wake_late():
+                return None
+            return Stop("done")
+
+    def step(self) -> tuple[PassRecord, Stop | None]:
+        """Run one pass."""
+        act = self._acts[-1]
+        if act.frontier is not None:
+            record, stop = act.frontier.step()
+            return record, stop
+        param, io = self._param, self._io_view
+        param[4] = self.store.passes + 1
+        param[5] = auto_fuel(1)
+        param[9] = self._flags | act.flags
+        param[13] = self.store.regions.in_use
+        self._room(EVENTS_MAX)
+        io[0], io[1], io[2], io[3], io[4] = self._depth, act.base, self._stack_size, EVENTS_MAX, act.is_live
+        store = self.store
+        begun = time.perf_counter_ns()
+        self._step(
+            1, self._params, store.heap, store.heap, store.code, store.roots, store.owner, store.chain, store.used,
+            store.remote, self._state, act.record, self._stack, self._events, self._rules, self._io,
+        ).wait()  # fmt: skip
+        ended = time.perf_counter_ns()
+        self._depth, act.is_live = io[0], bool(io[4])
+        events, stopped = self._event_view[: io[5]], io[6]
+        state = self._state_view[0]
+        self._opens += int(state["opens"])
+        self._fills += int(state["fills"])
+        counted = int(state["counted_lo"])
+        stop = self._after(act, stopped, events)
+        return self._record(events, counted, begun, ended), stop
+
+    def _record(self, events: NDArray[np.void], counted: int, begun: int, ended: int) -> PassRecord:
+        store, extra = self.store, self._extra
+        self._extra = 0
+        rules = self._rule_view.astype(np.uint64)
+        self._rule_view[:] = 0
+        if extra and store.count:
+            rules[store.kernel.names.index("APP-LAM")] += extra
+        given, self._reassigned = tuple(self._reassigned), []
+        now = time.perf_counter_ns()
+        record = PassRecord(
+            index=store.passes,
+            frontier=len(events),
+            events=events,
+            interactions=counted + extra,
+            rules=rules,
+            cells=store.used_view[: store.regions.in_use],
+            given=given,
+            parked=0,
+            remote=store.remote_view[: store.regions.in_use],
+            longest=counted + extra,  # one thread does one thing at a time: nothing of it is parallel
+            device=f"{store.device.name}, evaluator",
+            device_ns=ended - begun,
+            host_ns=now - self._last - (ended - begun),
+        )
+        store.passes += 1
+        self._last = now
+        return record
+
+    def _after(self, act: _Activation, stopped: int, events: NDArray[np.void]) -> Stop | None:
+        try:
+            if stopped == _STARVED:
+                _given, full = self.store.regions.feed(self._state_view)
+                self._reassigned += _given
+                return Stop("heap_full", full) if full else None
+            if stopped == _ERROR:
+                return Stop("error", record=0)
+            if stopped == _CONTENDED:
+                return self._again(act)
+            if stopped == _ABORTED:
+                self._begin_primitive(act)
+                return self._resume()
+            if act.is_live or self._depth > act.base:
+                return None
+            if act is self._main:
+                if self.feed is not None:
+                    self.feed(events[-1:])
+                return None
+            self._acts.pop()
+            return self._resume()
+        except HeapFull as full:
+            return Stop("heap_full", str(full))
+
+    def _again(self, act: _Activation) -> Stop | None:
+        record = view(act.record, abi.RECORD)[0]
+        if not int(self.store.words[val_of(int(record["hand"])) + 1]) >> 40:
+            return Stop("stalled", stalled(1))
+        record["flags"] |= abi.RECORD_REENTER
+        return None
+
+    def _begin_primitive(self, act: _Activation) -> None:
+        hand = int(view(act.record, abi.RECORD)["hand"][0]) & ~SUB_BIT
+        if tag_of(hand) == Tag.ALO:
+            static, env = int(self.book.code[ext_of(hand)]), val_of(hand)
+            number = ext_of(static)
+            name, arity = self.book.prims[number]
+            words = [pack(Tag.ALO, val_of(static) + i, env) for i in range(arity)]
+        else:
+            number = ext_of(hand)
+            name, arity = self.book.prims[number]
+            words = [int(self.store.words[val_of(hand) + i]) for i in range(arity)]
+        start = self.node(words)
+        self._steps.append(steps_of(self, name, number, [start + i for i in range(arity)]))
+
+    def _resume(self) -> Stop | None:
+        """Go on with the innermost primitive: it wants something reduced, or it has returned to its caller."""
+        steps = self._steps[-1]
+        try:
+            self._begin(next(steps))
+        except StopIteration as end:
+            self._steps.pop()
+            record = view(self._acts[-1].record, abi.RECORD)
+            record["hand"], record["flags"] = end.value, 0
+        except PrimitiveError as error:
+            self.cause = error.__cause__
+            return Stop("error", str(error), record=0)
+        except HeapFull as full:
+            return Stop("heap_full", str(full))
+        return None
+
+    def _begin(self, wish: Wish) -> None:
+        if isinstance(wish, Gnf):
+            frontier = Frontier(self.store, root=wish.cell)
+            frontier.note(self._reassigned)
+            self._reassigned = []
+            self._acts.append(_Activation(self._main.record, self._depth, 0, frontier=frontier))
+            return
+        flags = abi.PARAM_WEAK if isinstance(wish, Weak) else 0
+        assert isinstance(wish, Weak | Normal)
+        self._acts.append(_Activation(self.store.device.buffer(abi.RECORD.itemsize), self._depth, flags))
+        self._push_range(wish.cell)
+
+    def _end_frontier(self) -> None:
+        self._acts.pop()
+        self._reassigned += self.store.regions.assign(1, is_fresh=False)
+        region, _ = self.store.regions.start(0)
+        state = self._state_view[0]
+        state["region"] = region
+        state["next"] = state["end"] = (region + 1) * self.machine.region_size
+
+    def _wake_late(self) -> bool:
+        if self._main.flags & abi.PARAM_LIFT or not (self._opens and self._fills):
+            return False
+        self._opens = self._fills = 0
+        work, found = max(1 << 16, self.store.cells_used() // 4), 1 << 12
+        heap = self.store.heap
+        while True:
+            work_buffer, found_buffer = self.store.device.buffer(4 * work), self.store.device.buffer(4 * found)
+            io = self.store.device.buffer(np.array([self.root, work, found, 0, 0], np.uint32))
+            self._settle(1, self._params, heap, heap, self.store.roots, work_buffer, found_buffer, io).wait()
+            status, number = (int(n) for n in view(io, np.uint32)[3:5])
+            if status == 0:
+                break
+            work, found = 4 * work, 4 * found
+        self.inject(view(found_buffer, np.uint32)[:number])
+        return number > 0
+
+    # ---- reading back
+
+    def fault(self, record: int) -> Fault:
+        """Return where the task that is at work stopped."""
+        act = self._acts[-1]
+        if act.frontier is not None:
+            return act.frontier.fault(record)
+        return fault_of(view(act.record, abi.RECORD)[0])
+
+    @property
+    def is_in_frontier(self) -> bool:
+        """Whether a frontier run is under way."""
+        return self._acts[-1].frontier is not None
+
+    def image(self) -> Heap:
+        """Return the heap as it lies, with the live tasks."""
+        in_use = self.store.regions.in_use
+        tasks = [task_of(view(act.record, abi.RECORD)[0]) for act in self._acts if act.is_live]
+        frontier = self._acts[-1].frontier
+        if frontier is not None:
+            tasks += frontier.image().tasks
+        return Heap(
+            words=self.store.words[: in_use * self.machine.region_size],
+            root=self.root,
+            region_size=self.machine.region_size,
+            threads_per_block=self.machine.threads_per_block,
+            owners=self.store.owners(),
+            tasks=tuple(tasks),
+        )

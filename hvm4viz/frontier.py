@@ -1,0 +1,431 @@
+"""One frontier run on a heap: the entries of a pass, one dispatch, the join of what they leave."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hvm4viz.device.base import Buffer, view
+from hvm4viz.errors import KernelFault
+from hvm4viz.events import EVENT, ORIGINS, OUTCOMES, PassRecord
+from hvm4viz.heap import Heap, Task
+from hvm4viz.kernel import abi
+from hvm4viz.store import Store, copied
+from hvm4viz.term import SUB_BIT, val_of
+
+PASS_INTERACTIONS: Final = 4_000_000
+"""Interactions a pass does at most, roughly, with fuel="auto"."""
+
+FUEL_MIN: Final = 64
+"""Least automatic fuel, so that a very wide frontier still does more than it costs to dispatch."""
+
+SMALL_PASS_NS: Final = 150_000
+"""After a pass shorter than this the next one runs on the calling thread: waking host threads would cost more."""
+
+_SLACK = 16
+_FOUND = 1 << 12
+_CONTENDED = OUTCOMES.index("contended")
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """Why a run ended: status by name, the message, and the record of the task that ended it (or -1)."""
+
+    status: str
+    message: str = ""
+    record: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Where a task met a runtime error or a primitive.
+
+    Attributes
+    ----------
+    kind : int
+        1 applied a number, 2 a constructor, 3 a fault of the kernel; 0 none.
+    place, definition : int
+        Static cell and definition last entered (-1: none).
+    root : int
+        Root cell of the task.
+    hand : int
+        Term in hand.
+    """
+
+    kind: int
+    place: int
+    definition: int
+    root: int
+    hand: int
+
+
+def auto_fuel(width: int) -> int:
+    """Return the interactions an entry may spend in a pass over ``width`` entries."""
+    return max(FUEL_MIN, PASS_INTERACTIONS // max(width, 1))
+
+
+def stalled(tasks: int) -> str:
+    """Say that tasks wait for each other."""
+    what = "1 task waits for itself" if tasks == 1 else f"{tasks:,} tasks wait for each other"
+    return f"{what}: the term is cyclic"
+
+
+def fault_of(record: np.void) -> Fault:
+    """Return where the task of a record stopped."""
+    return Fault(
+        kind=int(record["flags"]) >> abi.RECORD_ERROR_SHIFT,
+        place=int(record["place"]),
+        definition=int(record["def"]) - 1,
+        root=int(record["root"]),
+        hand=int(record["hand"]) & ~SUB_BIT,
+    )
+
+
+def task_of(record: np.void) -> Task:
+    """Return the live task that a record holds."""
+    begun = not int(record["flags"]) & (abi.RECORD_NEW | abi.RECORD_SLOT)
+    hand = int(record["hand"])
+    return Task(
+        root=int(record["root"]),
+        top=int(record["top"]) if begun else 0,
+        hand=hand & ~SUB_BIT if begun else 0,
+        is_value=begun and bool(hand & SUB_BIT),
+    )
+
+
+class Frontier:
+    """The entries of the next pass, and how to run it.
+
+    Parameters
+    ----------
+    store : Store
+    root : int
+        Root cell of the term to reduce.
+    lift : bool
+        Whether tasks bring the first superposition of their cell to the top, as collapsing needs it.
+
+    Attributes
+    ----------
+    feed : callable, optional
+        Called between dispatch and join with the events of the pass; may ``inject`` cells.
+    """
+
+    def __init__(self, store: Store, *, root: int, lift: bool = False) -> None:
+        machine, device = store.machine, store.device
+        self.store = store
+        self.machine = machine
+        self.device = device
+        self.root = root
+        self.feed: Callable[[NDArray[np.void]], None] | None = None
+        threads = machine.threads
+        self.is_single = self.is_serial = threads == 1
+        self._step = store.function("step_frontier")
+        self._step_serial = store.serial("step_frontier")
+        self._join = store.serial("join_frontier")
+        self._settle = store.serial("settle_frontier")
+        flags = abi.PARAM_LIFT if lift else 0
+        self._params = store.params(threads=threads, tpb=machine.threads_per_block, flags=flags)
+        view(self._params, abi.PARAMS)["slack"] = _SLACK
+        self._states = device.buffer(threads * abi.THREAD_STATE.itemsize)
+        self._state_view = view(self._states, abi.THREAD_STATE)
+        rules = len(store.kernel.rules)
+        self._rules = device.buffer(4 * rules * threads if store.count else 4)
+        self._totals = device.buffer(8 * rules)
+        self._totals_view = view(self._totals, np.uint64)
+        self._cursor = device.buffer(4 * threads)
+        self._summary = device.buffer(abi.SUMMARY.itemsize)
+        self._sizes = device.buffer(12)
+        self._sum = memoryview(self._summary).cast("I")  # type: ignore[arg-type]
+        self._param = memoryview(self._params).cast("I")  # type: ignore[arg-type]
+        self._size = memoryview(self._sizes).cast("I")  # type: ignore[arg-type]
+        self._counts_remote = store.count and not self.is_single
+        self._frontier_size = self._lists_size = self._records_size = 0
+        self._frontiers: list[Buffer] = [device.buffer(8), device.buffer(8)]
+        self._items = self._events = self._stack = device.buffer(8)
+        self._records = device.buffer(abi.RECORD.itemsize)
+        self._turn = 0
+        self._inject_size = 64
+        self._inject = device.buffer(4 * self._inject_size)
+        self._inject_view = view(self._inject, np.uint32)
+        self._grow(max(64, threads), max(64, threads) + _SLACK * threads, max(64, threads))
+        self._reassigned = store.regions.assign(machine.blocks, is_fresh=store.passes == 0)
+        self._lay_slices()
+        self.inject([root])
+        self._join_frontiers()
+        self._last = time.perf_counter_ns()
+        self._opens = self._fills = 0
+        self._device_ns = 0
+
+    # ---- setting up
+
+    def _lay_slices(self) -> None:
+        """Point every thread at its slice of its block's region, behind cells that are laid out already."""
+        machine, states, regions = self.machine, self._state_view, self.store.regions
+        slice_cells = machine.slice_cells
+        for thread in range(machine.threads):
+            block, lane = divmod(thread, machine.threads_per_block)
+            region, is_full = regions.start(block)
+            start = region * machine.region_size + lane * slice_cells
+            states["region"][thread] = region
+            states["end"][thread] = start + slice_cells
+            states["next"][thread] = start + slice_cells if is_full else self._first_free(start, start + slice_cells)
+
+    def _first_free(self, start: int, end: int) -> int:
+        filled = np.flatnonzero(self.store.words[start : max(start, min(end, self.store.laid))])
+        return max(start + (int(filled[-1]) + 1 if len(filled) else 0), 1)  # cell 0 is null
+
+    def _grow(self, frontier: int, lists: int, records: int) -> None:
+        """Make the buffers large enough; frontier, records and stack keep what they hold."""
+        device = self.device
+        if frontier > self._frontier_size:
+            size = max(frontier, 2 * self._frontier_size)
+            for i, old in enumerate(self._frontiers):
+                self._frontiers[i] = copied(device, old, 8 * size)
+            self._events = copied(device, self._events, EVENT.itemsize * size)
+            self._event_view = view(self._events, EVENT)
+            self._frontier_size = size
+        if lists > self._lists_size:
+            size = max(lists, 2 * self._lists_size)
+            self._items = copied(device, self._items, 8 * size)
+            self._lists_size = size
+        if records > self._records_size:
+            size = max(records, 2 * self._records_size)
+            self._records = copied(device, self._records, abi.RECORD.itemsize * size)
+            self._stack = copied(device, self._stack, 4 * size)
+            self._record_view = view(self._records, abi.RECORD)
+            self._records_size = size
+        self._size[0], self._size[1], self._size[2] = self._frontier_size, self._lists_size, self._records_size
+        self._bind()
+
+    def _bind(self) -> None:
+        store = self.store
+        a, b = self._frontiers
+        self._step_args = tuple(
+            (
+                self._params, store.heap, store.heap, store.code, store.roots, store.owner, store.chain, store.used,
+                store.remote, self._states, mine, self._records, self._items, self._events, self._rules,
+            )
+            for mine in (a, b)
+        )  # fmt: skip
+        self._join_args = tuple(
+            (
+                self._params, self._states, mine, other, self._records, self._items, self._events, self._stack,
+                self._cursor, store.owner, self._summary, self._rules, self._totals, self._sizes, self._inject,
+            )
+            for mine, other in ((a, b), (b, a))
+        )  # fmt: skip
+
+    def inject(self, cells: Sequence[int] | NDArray[np.uint32]) -> None:
+        """Have cells reduced: the next join puts fresh entries for them behind all others."""
+        n = len(cells)
+        if n + 1 > self._inject_size:
+            self._inject_size = max(n + 1, 2 * self._inject_size)
+            self._inject = self.device.buffer(4 * self._inject_size)
+            self._inject_view = view(self._inject, np.uint32)
+            self._bind()
+        self._inject_view[0] = n
+        self._inject_view[1 : n + 1] = cells
+
+    def _join_frontiers(self) -> None:
+        sums = self._sum
+        sums[0] = abi.SUM_POISON
+        while True:
+            self._join(1, *self._join_args[self._turn]).wait()
+            status = int(self._sum[0])
+            if status == abi.SUM_JOINED:
+                break
+            if status != abi.SUM_GROW:
+                raise KernelFault(f"pass {self.store.passes} left the status word {status:#x}: the join did not run")
+            self._grow(sums[1], sums[11], sums[12])
+        self._turn = 1 - self._turn
+        self._inject_view[0] = 0
+
+    def note(self, given: Sequence[tuple[int, int]]) -> None:
+        """Tell of regions that were given before this run, in its first pass."""
+        self._reassigned = [*given, *self._reassigned]
+
+    # ---- one pass
+
+    @property
+    def passes(self) -> int:
+        """Passes so far, of all runs on this heap."""
+        return self.store.passes
+
+    def idle(self) -> Stop | None:
+        """Make the next pass ready: wake tasks whose variable was filled late, break a cycle of waits."""
+        if self.width:
+            return None
+        if self.parked:
+            return None if self.break_cycle() else Stop("stalled", stalled(self.parked))
+        return None if self.wake_late() else Stop("done")
+
+    @property
+    def width(self) -> int:
+        """Entries of the next pass."""
+        return self._sum[1]
+
+    @property
+    def words(self) -> NDArray[np.uint64]:
+        """All cells of the heap, as they lie."""
+        return self.store.words
+
+    @property
+    def parked(self) -> int:
+        """Tasks that stand on no frontier."""
+        return self._sum[2]
+
+    def step(self) -> tuple[PassRecord, Stop | None]:
+        """Run one pass; return what it did, and why the run must end, if it must."""
+        width, turn, param, sums = self._sum[1], self._turn, self._param, self._sum
+        fuel = self.machine.fuel
+        param[4] = self.store.passes + 1
+        param[5] = auto_fuel(width) if fuel == "auto" else fuel
+        param[13] = in_use = self.store.regions.in_use
+        if self._counts_remote:
+            self.store.remote_view[:in_use] = 0
+        begun = time.perf_counter_ns()
+        small = width < 2 or self._device_ns < SMALL_PASS_NS
+        (self._step_serial if small else self._step)(self.machine.threads, *self._step_args[turn]).wait()
+        ended = time.perf_counter_ns()
+        self._device_ns = ended - begun
+        stop: Stop | None = None
+        if self.feed is not None:
+            self.feed(self._run_events(width))
+        self._join_frontiers()
+        given, self._reassigned = self._reassigned, []
+        if sums[3]:
+            fresh, full = self.store.regions.feed(self._state_view)
+            given = given + fresh
+            if full:
+                stop = Stop("heap_full", full)
+        ran = sums[7]
+        if sums[8]:
+            stop = self._fault_stop(sums[8] - 1, turn)
+        self._opens += sums[9]
+        self._fills += sums[10]
+        now = time.perf_counter_ns()
+        record = PassRecord(
+            index=self.store.passes,
+            frontier=width,
+            events=self._event_view[:ran] if ran == width else self._run_events(width),
+            interactions=sums[4] | (sums[5] << 32),
+            rules=self._totals_view,
+            cells=self.store.used_view[: self.store.regions.in_use],
+            given=tuple(given),
+            parked=sums[2],
+            remote=self.store.remote_view[: self.store.regions.in_use],
+            longest=sums[6],
+            device=self.device.name,
+            device_ns=ended - begun,
+            host_ns=now - self._last - (ended - begun),
+            deferred=sums[13],
+        )
+        self.store.passes += 1
+        self._last = now
+        if stop is None and self.is_stuck(record) and not self.break_cycle():
+            stop = Stop("stalled", stalled(len(record.events)))
+        return record, stop
+
+    def _run_events(self, width: int) -> NDArray[np.void]:
+        events = self._event_view[:width]
+        return events[events["outcome"] != 0]
+
+    def _fault_stop(self, index: int, turn: int) -> Stop:
+        outcome = OUTCOMES[int(self._event_view["outcome"][index])]
+        entry = int(view(self._frontiers[turn], np.uint64)[index])
+        return Stop("primitive" if outcome == "aborted" else "error", record=entry & 0xFFFFFFFF)
+
+    def fault(self, record: int) -> Fault:
+        """Return where the task of a record stopped."""
+        return fault_of(self._record_view[record])
+
+    def wake_late(self) -> bool:
+        """Take up tasks that had stopped at a variable filled later; tell whether there are any."""
+        if not (self._opens and self._fills):
+            return False
+        self._opens = self._fills = 0
+        work, found = max(1 << 16, self.store.cells_used() // 4), _FOUND
+        while True:
+            work_buffer, found_buffer = self.device.buffer(4 * work), self.device.buffer(4 * found)
+            io = self.device.buffer(np.array([self.root, work, found, 0, 0], np.uint32))
+            heap = self.store.heap
+            self._settle(1, self._params, heap, heap, self.store.roots, work_buffer, found_buffer, io).wait()
+            status, number = (int(n) for n in view(io, np.uint32)[3:5])
+            if status == 0:
+                break
+            work, found = 4 * work, 4 * found
+        if number == 0:
+            return False
+        self.inject(view(found_buffer, np.uint32)[:number])
+        self._state_view["count"] = 0
+        self._join_frontiers()
+        return True
+
+    def is_stuck(self, record: PassRecord) -> bool:
+        """Tell whether a pass of one thread alone found all its tasks waiting for slots."""
+        return self.is_single and record.interactions == 0 and bool(np.all(record.events["outcome"] == _CONTENDED))
+
+    def break_cycle(self) -> bool:
+        """Let one task that waits for a slot evaluate the slot's closure once more; tell whether there is one.
+
+        Only a cyclic term comes to this. HVM4 evaluates such an expression again, and so does the waiting task with
+        the least record.
+        """
+        width = self._sum[1]
+        if width:  # one thread: those that wait stand on the frontier
+            waiting = (view(self._frontiers[self._turn], np.uint64)[:width] & np.uint64(0xFFFFFFFF)).tolist()
+        else:
+            free = set(view(self._stack, np.uint32)[: self._sum[15]].tolist())
+            waiting = [number for number in range(self._sum[14]) if number not in free]
+        for number in waiting:
+            record = self._record_view[number]
+            slot = val_of(int(record["hand"]))
+            if not int(self.store.words[slot + 1]) >> 40:
+                continue
+            record["flags"] |= abi.RECORD_REENTER
+            if not width:
+                self._wake(number, self.owner_thread(slot))
+            return True
+        return False
+
+    def _wake(self, record: int, thread: int) -> None:
+        """Put one parked task on the empty frontier."""
+        states = self._state_view
+        states["count"] = 0
+        states["first"][thread] = states["out"][thread] = 0
+        states["count"][thread], states["out_max"][thread] = 1, 1 + _SLACK
+        entry = (ORIGINS.index("wake") << 60) | (thread << 32) | record
+        view(self._frontiers[self._turn], np.uint64)[0] = entry
+        self._sum[1] = 1
+        self._sum[2] -= 1
+
+    def owner_thread(self, loc: int) -> int:
+        """Return the thread that owns a cell."""
+        region, inside = divmod(loc, self.machine.region_size)
+        block = int(self.store.owner_view[region])
+        return block * self.machine.threads_per_block + inside // self.machine.slice_cells
+
+    # ---- reading back
+
+    def live_tasks(self) -> tuple[Task, ...]:
+        """Return the tasks on the next frontier and those parked."""
+        free = set(view(self._stack, np.uint32)[: self._sum[15]].tolist())
+        live = (number for number in range(self._sum[14]) if number not in free)
+        return tuple(task_of(self._record_view[number]) for number in live)
+
+    def image(self) -> Heap:
+        """Return the heap as it lies, with the live tasks."""
+        machine, in_use = self.machine, self.store.regions.in_use
+        return Heap(
+            words=self.store.words[: in_use * machine.region_size],
+            root=self.root,
+            region_size=machine.region_size,
+            threads_per_block=machine.threads_per_block,
+            owners=self.store.owner_view[:in_use],
+            tasks=self.live_tasks(),
+        )

@@ -1,0 +1,155 @@
+"""What every run on a heap shares: the compiled kernel, the heap with its regions, the book, the pass counter."""
+
+from __future__ import annotations
+
+from typing import Any, Final, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hvm4viz.device.base import Buffer, Device, Function, view
+from hvm4viz.device.base import Kernel as CompiledKernel
+from hvm4viz.device.cpu import CpuKernel
+from hvm4viz.errors import KernelFault
+from hvm4viz.kernel import abi
+from hvm4viz.kernel.source import Kernel
+from hvm4viz.regions import Regions
+from hvm4viz.settings import Machine
+
+PASSES_MAX: Final = (1 << 28) - 2
+"""Stamps hold 28 bits of pass number."""
+
+
+class StaticCode(Protocol):
+    """What the machine needs of a book."""
+
+    @property
+    def code(self) -> NDArray[np.uint64]:
+        """Static cells as the kernel reads them."""
+        ...
+
+    @property
+    def roots(self) -> NDArray[np.uint32]:
+        """Root cell of each definition, 0 for none."""
+        ...
+
+
+class Store:
+    """A heap on a device, and the kernel that works on it.
+
+    Parameters
+    ----------
+    machine : Machine
+    device : Device
+    kernel : Kernel
+    book : StaticCode
+    words : ndarray of uint64
+        The heap at the start, from cell 0.
+    count : bool
+        Whether to count rules and remote linear writes (record levels ``counts`` and up).
+
+    Attributes
+    ----------
+    passes : int
+        Passes so far, of all runs on this heap.
+    regions : Regions
+
+    Raises
+    ------
+    ValueError
+        If the heap is too small to start with.
+    """
+
+    def __init__(
+        self,
+        machine: Machine,
+        device: Device,
+        kernel: Kernel,
+        book: StaticCode,
+        words: NDArray[np.uint64],
+        *,
+        count: bool,
+    ) -> None:
+        self.machine = machine
+        self.device = device
+        self.kernel = kernel
+        self.count = count
+        self.passes = 0
+        self.laid = len(words)
+        regions_max = machine.heap_cells // machine.region_size
+        needed = max(machine.blocks, -(-len(words) // machine.region_size))
+        if regions_max < needed:
+            least = needed * machine.region_size * 8
+            raise ValueError(
+                f"Machine(heap={machine.heap!r}) holds {regions_max} regions of {machine.region_size} cells; this run "
+                f"starts with {needed}: use heap={least!r} or more, or smaller regions"
+            )
+        self._compiled = device.kernel(kernel.text)
+        self._check_layout()
+        self.heap: Buffer = device.buffer(regions_max * machine.region_size * 8)
+        self.words: NDArray[np.uint64] = view(self.heap, np.uint64)
+        self.words[: len(words)] = words
+        self.owner, self.chain, self.used, self.remote = (device.buffer(4 * regions_max) for _ in range(4))
+        self.owner_view: NDArray[np.uint32] = view(self.owner, np.uint32)
+        self.used_view: NDArray[np.uint32] = view(self.used, np.uint32)
+        self.remote_view: NDArray[np.uint32] = view(self.remote, np.uint32)
+        self.regions = Regions(machine, self.owner_view, view(self.chain, np.uint32), needed)
+        for region in range(needed):
+            self.used_view[region] = min(max(len(words) - region * machine.region_size, 0), machine.region_size)
+        self.code: Buffer = device.buffer(_filled(book.code, np.uint64))
+        self.roots: Buffer = device.buffer(_filled(book.roots, np.uint32))
+
+    def _check_layout(self) -> None:
+        sizes = self.device.buffer(4 * len(abi.SIZES))
+        self.function("layout_sizes")(1, sizes).wait()
+        got = tuple(int(n) for n in view(sizes, np.uint32)[: len(abi.SIZES)])
+        if got != abi.SIZES:
+            raise KernelFault(f"the compiled kernel lays out its structs as {got} bytes, the host as {abi.SIZES}")
+
+    def function(self, name: str) -> Function:
+        """Return an entry point whose grid the device runs in parallel."""
+        return self._compiled.function(name)
+
+    def serial(self, name: str) -> Function:
+        """Return an entry point for dispatches with little to do."""
+        return _serial(self._compiled, name)
+
+    def params(self, *, threads: int, tpb: int, flags: int) -> Buffer:
+        """Return a parameter block for a grid of that shape; pass, fuel and regions are set pass by pass."""
+        machine = self.machine
+        block = self.device.buffer(abi.PARAMS.itemsize)
+        params = view(block, abi.PARAMS)[0]
+        single = threads == 1
+        params["threads"] = threads
+        params["tpb_shift"] = tpb.bit_length() - 1
+        params["region_shift"] = machine.region_size.bit_length() - 1
+        params["slice_shift"] = (machine.region_size // tpb).bit_length() - 1
+        params["slot_cells"], params["lam_cells"] = (2, 2) if machine.threads == 1 else (4, 3)
+        params["rules"] = len(self.kernel.rules)
+        params["flags"] = (abi.PARAM_SINGLE if single else 0) | (abi.PARAM_COUNT if self.count else 0) | flags
+        params["shard_address"] = machine.shard == "address"
+        return block
+
+    def cells_used(self) -> int:
+        """Return the cells in use in all regions."""
+        return int(self.used_view[: self.regions.in_use].sum(dtype=np.int64))
+
+    def owners(self) -> NDArray[np.uint32]:
+        """Return the owner block of each region in use, as a copy."""
+        return self.owner_view[: self.regions.in_use].copy()
+
+
+def copied(device: Device, old: Buffer, nbytes: int) -> Buffer:
+    """Return a larger buffer that starts with what ``old`` holds."""
+    new = device.buffer(nbytes)
+    kept = min(len(old), nbytes)
+    view(new, np.uint8)[:kept] = view(old, np.uint8)[:kept]
+    return new
+
+
+def _filled(words: NDArray[Any], dtype: Any) -> NDArray[Any]:
+    return np.ascontiguousarray(words, dtype=dtype) if len(words) else np.zeros(1, dtype)
+
+
+def _serial(compiled: CompiledKernel, name: str) -> Function:
+    return compiled.function(name, serial=True) if isinstance(compiled, CpuKernel) else compiled.function(name)
