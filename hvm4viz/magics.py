@@ -204,14 +204,17 @@ class Hvm4Magics:
 
     def _figures(self, requests: list[FigureRequest], trace: Any) -> None:
         """Write the figures that have a file, show the others."""
-        from hvm4viz.widgets.static import png
+        from hvm4viz.widgets.static import SCREEN_DPI, png
         from hvm4viz.widgets.summary import provenance
 
         for request in requests:
             if request.path is not None:
                 request.write(trace, request.path)
             else:
-                display({"image/png": png(request.draw(trace)), "text/plain": f"<{request.kind}>"}, raw=True)
+                figure = request.draw(trace)
+                shown = {"image/png": png(figure), "text/plain": f"<{request.kind}>"}
+                width = {"image/png": {"width": round(figure.get_figwidth() * SCREEN_DPI)}}
+                display(shown, metadata=width, raw=True)
                 print(terminal_text(provenance(trace)))  # noqa: T201  (under the figure)
 
     def _expanded(self, text: str) -> str:

@@ -25,7 +25,7 @@ _LINE_INCHES: Final = 0.19
 _POSTER_LINES: Final = 4
 _POSTER_CHARS: Final = 110
 
-_BOX: Final = "max-width:64em;line-height:1.4;color:var(--jp-content-font-color1,inherit)"
+_BOX: Final = "max-width:80em;line-height:1.4;color:var(--jp-content-font-color1,inherit)"
 _MONO: Final = "font-family:var(--jp-code-font-family,monospace);font-size:var(--jp-code-font-size,13px)"
 _PRE: Final = f"{_MONO};margin:0 0 .4em;padding:0;white-space:pre-wrap;overflow-wrap:anywhere;background:none"
 _FINE: Final = "font-size:.85em;opacity:.8"
