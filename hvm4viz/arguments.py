@@ -40,11 +40,15 @@ def run_arguments(given: argparse.Namespace, door: Door) -> dict[str, Any]:
     Raises
     ------
     ValueError
-        If a setting of the machine is out of range or not in this version.
+        If a setting of the machine is out of range or not in this version, or two options contradict each other.
     """
     values: dict[str, Any] = {option.dest: getattr(given, option.dest, None) for option in options(door)}
+    if values["mode"] == "snf" and (values["collapse"] or values["limit"] is not None):
+        raise ValueError("--mode snf has one result: leave out --collapse and --limit, or use --mode collapse")
     chosen = {o.dest: values[o.dest] for o in options(door) if o.target == "run" and values[o.dest] is not None}
     machine = {o.dest: values[o.dest] for o in options(door) if o.target == "machine" and values[o.dest] is not None}
+    if values["collapse"]:
+        chosen["mode"] = "collapse"
     return {**chosen, "machine": Machine(**machine)}
 
 

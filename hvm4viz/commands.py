@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import json
 import sys
 from dataclasses import asdict
@@ -60,12 +59,18 @@ def run(given: argparse.Namespace) -> int:
         return OK
     if given.quiet:
         arguments["progress"] = False
-    with contextlib.redirect_stdout(sys.stderr) if given.json else contextlib.nullcontext():
-        done = run_program(program, **arguments)
+    shown: list[str] = []
+
+    def show(line: str) -> None:
+        shown.append(line)
+        put(line)
+
     if given.json:
+        done = run_program(program, on_log=note, **arguments)
         put(json.dumps(report(done, given.save)))
     else:
-        for line in done.lines:
+        done = run_program(program, on_log=put, on_result=lambda term: show(term.text), **arguments)
+        for line in done.lines[len(shown) :]:
             put(line)
     for request, path in figures:
         request.write(done.trace, path)

@@ -182,7 +182,7 @@ class Hvm4Magics:
         if given.no_run or (given.name and (given.entry or "main") not in program.names):
             return None
         if given.quiet:
-            arguments["progress"] = False
+            arguments.update(progress=False, on_log=_say_nothing)
         done = run(program, **arguments)
         if given.out:
             self.shell.user_ns[given.out] = done
@@ -236,6 +236,11 @@ def _show(run: Run, given: argparse.Namespace) -> None:
         return
     bundle = show_run(run)
     display({"text/plain": bundle["text/plain"]} if given.view == "text" else bundle, raw=True)
+
+
+def _say_nothing(line: str) -> None:
+    """Take a log line of a quiet run: it is kept in ``Run.log``."""
+    del line
 
 
 def _plain(error: Hvm4vizError) -> Hvm4vizError:

@@ -19,6 +19,7 @@ BOTH: Final[tuple[Door, ...]] = ("cell", "shell")
 CELL: Final[tuple[Door, ...]] = ("cell",)
 SHELL: Final[tuple[Door, ...]] = ("shell",)
 
+MODES: Final = ("snf", "collapse")
 RECORDS: Final = ("off", "counts", "events")
 VIEWS: Final = ("auto", "static", "text", "none")
 
@@ -127,6 +128,9 @@ GROUPS: Final[dict[str, tuple[Option, ...]]] = {
     ),
     "run": (
         _option("-D --device", "run.device", "kind of device that runs the kernel (default: auto)", "KIND"),
+        _option("--mode", "run.mode", "normal form, or each branch of superpositions (default: snf)", choices=MODES),
+        _option("-C --collapse", "door.collapse", "short for --mode collapse", kind=None),
+        _option("-l --limit", "run.limit", "collapse, and stop after N results; negative: no limit", "N", kind=int),
         _option("-p --max-passes", "run.max_passes", "stop after N passes (default: 1000000)", "N", kind=int),
         _option("--timeout", "run.timeout", "stop after SEC seconds (default: never)", "SEC", kind=_seconds),
         _option("--workers", "run.workers", "host threads of the cpu device (default: one a core)", "N", kind=int),

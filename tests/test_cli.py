@@ -82,6 +82,25 @@ def test_json_is_one_object_with_all_of_it(
     assert shown.out.count("\n") == 1
 
 
+def test_log_lines_come_before_the_answer_and_leave_room_for_json(
+    capsys: pytest.CaptureFixture[str], written: Written
+) -> None:
+    path = written('@main = %log("first")')
+    assert Shown(capsys, "run", path).out == "first\n[]\n"
+    shown = Shown(capsys, "run", path, "--json")
+    assert json.loads(shown.out)["log"] == ["first"]
+    assert shown.err.startswith("first\n")
+
+
+def test_a_collapse_prints_its_results_one_a_line(capsys: pytest.CaptureFixture[str], written: Written) -> None:
+    path = written("@main = [&A{1, 2}, &B{3, 4}]")
+    lines = ["[1,3]", "[1,4]", "[2,3]", "[2,4]"]
+    assert Shown(capsys, "run", path, "-C").out.splitlines() == lines
+    shown = Shown(capsys, "run", path, "--limit", "2")
+    assert (shown.code, shown.out.splitlines()) == (0, lines[:2])
+    assert json.loads(Shown(capsys, "run", path, "-C", "--json").out)["lines"] == lines
+
+
 def test_the_saved_trace_is_told_and_drawn(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     trace = tmp_path / "words.hvt"
     picture = tmp_path / "words.png"
@@ -289,6 +308,17 @@ def test_an_interrupt_keeps_the_trace(written: Written, tmp_path: Path) -> None:
     kept = hvm4viz.open_trace(trace)
     assert kept.meta["status"] == "interrupted"
     assert kept.n_passes > 0
+
+
+def test_results_of_an_endless_collapse_are_out_before_it_ends(written: Written) -> None:
+    path = written("@all = λ&n. &A{n, @all(n + 1)}\n@main = @all(0)")
+    process = subprocess.Popen(command("run", "-C", path), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout
+    assert [process.stdout.readline() for _ in range(3)] == ["0\n", "1\n", "2\n"]
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert "Traceback" not in err
 
 
 @pytest.mark.skipif(os.name == "nt", reason="pipes break differently there")

@@ -41,7 +41,9 @@ def test_nothing_given_is_nothing_passed_on(door: Door) -> None:
 
 
 def test_options_become_arguments_of_run() -> None:
-    given = parse("-B 64 -t 1 -s 64 -H 1MiB --shard address --fuel 16 -p 10 --timeout 2 -R counts -o a.hvt -m start")
+    given = parse(
+        "-B 64 -t 1 -s 64 -H 1MiB --shard address --fuel 16 -p 10 --timeout 2 -R counts -o a.hvt -m start -C -l 3"
+    )
     assert run_arguments(given, "shell") == {
         "machine": Machine(blocks=64, threads_per_block=1, region_size=64, heap="1MiB", shard="address", fuel=16),
         "max_passes": 10,
@@ -49,6 +51,8 @@ def test_options_become_arguments_of_run() -> None:
         "record": "counts",
         "save": "a.hvt",
         "entry": "start",
+        "mode": "collapse",
+        "limit": 3,
     }
 
 
@@ -85,6 +89,8 @@ def test_a_bad_option_says_what_would_do(line: str, says: str, capsys: pytest.Ca
         ("--blocks 0", "from 1 to 65,536"),
         ("--threads-per-block 3", "power of two"),
         ("--dup claim", "not in this version"),
+        ("--collapse --mode snf", "--mode snf has one result"),
+        ("--limit 3 --mode snf", "--mode snf has one result"),
     ],
 )
 def test_a_setting_out_of_range_is_told_with_its_bound(line: str, says: str) -> None:

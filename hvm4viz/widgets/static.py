@@ -117,7 +117,7 @@ def _image(run: Run, picture: Pixels) -> str:
 def _page(run: Run, image: str) -> str:
     """Lay out the page; every text goes through ``html_text``."""
     parts: list[str] = []
-    if run.log or run.lines:
+    if run.lines:
         parts.append(f'<pre style="{_PRE}">{html_text(answer(run))}</pre>')
     if run.message:
         parts.append(f'<pre style="{_PRE};{_WRONG}">{html_text(run.message)}</pre>')

@@ -21,10 +21,10 @@ def count(number: float, noun: str) -> str:
 
 
 def answer(run: Run, *, chars: int = ANSWER_CHARS_MAX, lines: int = ANSWER_LINES_MAX) -> str:
-    """Return the log lines and result lines, cut after so many characters and lines, saying how much was cut."""
+    """Return the result lines, cut after so many characters and lines, saying how much was cut."""
     shown: list[str] = []
     left = chars
-    everything = [*run.log, *run.lines]
+    everything = run.lines
     for line in everything[:lines]:
         shown.append(line if len(line) <= left else line[:left] + "…")
         left -= len(line)
@@ -49,7 +49,7 @@ def summary(run: Run) -> str:
         run.device.name,
         f"digest {digest[:4]}" if digest else "no digest",
     ]
-    if run.trace.dropped:
+    if run.trace.dropped and run.trace.level == "events":
         parts.append(f"cut trace: {count(run.trace.dropped, 'events')} dropped")
     return " | ".join(parts)
 
