@@ -17,6 +17,8 @@ from typing import Final, Literal
 
 from hypothesis import strategies as st
 
+from tests.oracle.lambda_calculus import App, Lam, Lambda, Var
+
 Kind = Literal["any", "number", "function", "data"]
 Below = Callable[[int], int]
 
@@ -447,3 +449,57 @@ def make_program(below: Below, *, features: Collection[str] = PLAIN, size_max: i
 def programs(draw: st.DrawFn, *, features: Collection[str] = PLAIN, size_max: int = 60) -> str:
     """Hypothesis strategy of program texts."""
     return make_program(lambda n: draw(st.integers(0, n - 1)), features=features, size_max=size_max)
+
+
+def make_affine(below: Below, size: int, depth: int = 0, free: list[int] | None = None) -> Lambda:
+    """Write a closed lambda term in which each variable occurs at most once.
+
+    Parameters
+    ----------
+    below : callable
+        ``below(n)`` gives the next choice.
+    size : int
+        Most applications, about.
+    depth : int
+        Binders around the term.
+    free : list of int
+        Levels of the variables that may still be used; those used are taken out.
+    """
+    free = [] if free is None else free
+    if not free or (size > 0 and below(2)):
+        free.append(depth + 1)
+        body = make_affine(below, size - 1, depth + 1, free)
+        if depth + 1 in free:
+            free.remove(depth + 1)
+        return Lam(body)
+    if size <= 0 or below(4) == 0:
+        return Var(depth - free.pop(below(len(free))))
+    first = below(size)
+    function = make_affine(below, first, depth, free)
+    return App(function, make_affine(below, size - 1 - first, depth, free))
+
+
+def make_shared(below: Below, size: int) -> Lambda:
+    """Write a chain of lets, each of an affine term that may use the earlier ones many times, around such a term.
+
+    Duplications stand in the chain alone, so none is ever duplicated and no two labels are the same.
+    """
+    count = 1 + below(3)
+
+    def link(number: int) -> Lambda:
+        term = make_affine(below, below(size), number, [level for level in range(1, number + 1) for _ in range(3)])
+        return term if number == count else App(Lam(link(number + 1)), term)
+
+    return link(0)
+
+
+@st.composite
+def affine_terms(draw: st.DrawFn, *, size_max: int = 25) -> Lambda:
+    """Closed affine lambda terms."""
+    return make_affine(lambda n: draw(st.integers(0, n - 1)), draw(st.integers(0, size_max)))
+
+
+@st.composite
+def shared_terms(draw: st.DrawFn, *, size_max: int = 12) -> Lambda:
+    """Closed lambda terms that share without sharing a duplication."""
+    return make_shared(lambda n: draw(st.integers(0, n - 1)), draw(st.integers(1, size_max)))

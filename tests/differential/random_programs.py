@@ -74,7 +74,7 @@ def read_options() -> argparse.Namespace:
     return options
 
 
-def examine(number: int, mix: str, modes: str, size: int, totals: Counter[str]) -> str:
+def examine(number: int, mix: str, modes: str, size: int, totals: Counter[str], *, tries_max: int = 3000) -> str:
     """Compare one program in each mode; describe the first disagreement, shrunk."""
     choices: Choices = []
     some_program(recorded(Random(f"program {number}"), choices), MIXES[mix], size_max=size)
@@ -91,7 +91,7 @@ def examine(number: int, mix: str, modes: str, size: int, totals: Counter[str]) 
         said = compared(choices)
         totals["endless" if said is None else "disagree" if said else "agree"] += 1
         if said:
-            small = shrunk(choices, lambda choices: bool(compared(choices)))
+            small = shrunk(choices, lambda choices: bool(compared(choices)), tries_max=tries_max)
             source = some_program(replayed(small), MIXES[mix], size_max=size)
             again = compared(small) or f"agrees when asked again; first it {said}"
             return f"program {number} ({mix}, {mode}) on {described(machine)} {again}\n{source}"

@@ -24,7 +24,7 @@ def machines_of(number: int, case: Case) -> list[Machine]:
     return [ALONE, *(affordable[(turn + i) % len(affordable)] for i in range(MACHINES_A_CASE))]
 
 
-@pytest.mark.parametrize(("number", "case"), enumerate(EVERYTHING), ids=[case.name for case in EVERYTHING])
+@pytest.mark.parametrize(("number", "case"), list(enumerate(EVERYTHING)), ids=[case.name for case in EVERYTHING])
 def test_case_is_right_on_its_machines(number: int, case: Case) -> None:
     found = [
         f"{machine}: {fault}"

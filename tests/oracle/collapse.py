@@ -82,11 +82,14 @@ def lift(m: Machine, term: Term, depth: int) -> Lifting:
         elif w.tag in FINAL or not w.args:
             return w
         else:
+            is_eliminator = w.tag in ELIMINATORS
             for field in range(len(w.args)):
-                is_woken, w.args[field] = without_guards(m, w.args[field])
-                if is_woken and w.tag in ELIMINATORS:
-                    break  # row D20: what the guard kept apart may react now
-                w.args[field] = yield lift(m, w.args[field], depth)
+                wakes = m.wakes
+                w.args[field] = without_guards(m, w.args[field])
+                if not is_eliminator or m.wakes == wakes:
+                    w.args[field] = yield lift(m, w.args[field], depth)
+                if is_eliminator and m.wakes != wakes:
+                    break  # row D20: what a guard kept apart, here or further in, may react now
                 if w.args[field].tag == Tag.ERA:
                     return w.args[field]
             else:
@@ -99,13 +102,13 @@ def quoted(body: Term, depth: int) -> Term:
     return lam(Binder(), body, depth + 1)
 
 
-def without_guards(m: Machine, term: Term) -> tuple[bool, Term]:
-    """Evaluate a field and drop its guards; tell whether there were any."""
+def without_guards(m: Machine, term: Term) -> Term:
+    """Evaluate a field and drop its guards."""
     value = m.wnf(term)
-    is_guarded = value.tag == Tag.RED
     while value.tag == Tag.RED:
+        m.wakes += 1
         value = m.wnf(value.args[1])
-    return is_guarded, value
+    return value
 
 
 def promoted(node: Term) -> Term:
