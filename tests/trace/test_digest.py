@@ -119,7 +119,12 @@ def test_no_limit_is_no_limit() -> None:
 
 
 def test_it_depends_on_status_lines_and_every_field_of_an_event() -> None:
-    digests = {run().digest(), run(status="pass_limit").digest(), run(lines=()).digest(), run(lines=("a", "b")).digest()}
+    digests = {
+        run().digest(),
+        run(status="pass_limit").digest(),
+        run(lines=()).digest(),
+        run(lines=("a", "b")).digest(),
+    }
     for name in ("thread", "loc", "slot", "interactions", "cells", "outcome", "reason", "side"):
         passes = list(wide_passes(WIDTHS))
         row = passes[3].events[100]
@@ -172,7 +177,7 @@ def test_result_lines_too_long_for_the_file_are_in_the_recorded_digest(
     assert opened.digest() == trace.digest()
 
 
-def test_a_recorded_digest_that_is_not_the_digest(tmp_path: Path) -> None:
+def test_a_recorded_digest_that_is_not_the_digest() -> None:
     trace = run()
     other = Trace(trace.header, trace.end, trace.chunks, level="events", devices=("cpu",), digest="0" * 64)
     with pytest.raises(DamagedTrace, match="not as it was written"):

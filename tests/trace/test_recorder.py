@@ -157,7 +157,8 @@ def test_an_interrupt_between_the_steps_of_gathering_loses_and_doubles_nothing(m
         patch.setattr(kept, "_write", interrupted)
         with pytest.raises(KeyboardInterrupt):
             kept._seal()
-    kept._pending = kept._pending or [(3, *([None] * 6))]  # as if the list had not been emptied yet
+    stale: Any = [(3, *([None] * 6))]
+    kept._pending = kept._pending or stale  # as if the list had not been emptied yet
     for told in passes[4:]:
         kept.on_pass(told)
     kept.end(END)
@@ -262,13 +263,19 @@ class FullDisk:
         raise OSError(errno.ENOSPC, "No space left on device")
 
 
+def open_files() -> int:
+    """Count the open files of this process, where the system shows them."""
+    folder = Path("/proc/self/fd")
+    return len(list(folder.iterdir())) if folder.is_dir() else 0
+
+
 @pytest.mark.parametrize("kind", ["full", "partial", "short", "interrupt"])
 def test_whichever_write_fails_the_passes_before_are_readable(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
     passes = list(wide_passes([3, 200, 3, 40, 3]))
     whole = record(passes)
-    files = len(os.listdir("/proc/self/fd")) if Path("/proc/self/fd").is_dir() else None
+    files = open_files()
     for calls in range(50):
         path = tmp_path / f"{kind}{calls}.hvt"
         kept = Recorder(path=path, sync=True)
@@ -296,25 +303,24 @@ def test_whichever_write_fails_the_passes_before_are_readable(
             break
     else:
         pytest.fail("never ran through")
-    if files is not None:
-        assert len(os.listdir("/proc/self/fd")) == files
+    assert open_files() == files
 
 
 def test_recording_a_narrow_pass_is_cheap() -> None:
     told = [one_pass(p % 5, [event(p), event(p + 1, DEFERRED, slot=1)]) for p in range(5)]
     passes = [dataclasses.replace(told[p % 5], index=p) for p in range(5000)]
-    best = min(_seconds(passes) for _ in range(3))
+    best = min(_seconds(passes) for _ in range(5))
     assert best / len(passes) < 60e-6  # measured: 7 microseconds; the bound leaves room for a busy machine
 
 
 def _seconds(passes: list[PassRecord]) -> float:
     kept = Recorder()
     kept.begin(header())
-    start = time.perf_counter()
+    start = time.process_time()
     for told in passes:
         kept.on_pass(told)
     kept.end(END)
-    return time.perf_counter() - start
+    return time.process_time() - start
 
 
 def test_a_strided_view_of_events() -> None:

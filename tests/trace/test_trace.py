@@ -6,20 +6,33 @@ import numpy as np
 import pytest
 
 from hvm4viz.errors import TraceError
-from hvm4viz.trace import recorder
-from tests.trace.records import BUSY, CONTENDED, DEFERRED, DONE, PARKED, STALE, STARVED, TAKE, event, one_pass, record
-from tests.trace.records import wide_passes, worked_example
+from hvm4viz.trace import Trace, recorder
+from tests.trace.records import (
+    BUSY,
+    CONTENDED,
+    DEFERRED,
+    DONE,
+    PARKED,
+    STALE,
+    STARVED,
+    TAKE,
+    event,
+    one_pass,
+    record,
+    wide_passes,
+    worked_example,
+)
 
 WIDTHS = [1, 4, 30, 200, 0, 500, 40, 2]
 
 
 @pytest.fixture(params=[1 << 20, 2000], ids=["one chunk", "many chunks"])
-def trace(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch):
+def trace(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Trace:
     monkeypatch.setattr(recorder, "CHUNK_BYTES", request.param)
     return record(wide_passes(WIDTHS))
 
 
-def test_events_of_some_passes(trace) -> None:
+def test_events_of_some_passes(trace: Trace) -> None:
     everything = trace.events()
     for p0, p1 in ((0, 3), (2, 2), (3, 6), (-2, None), (None, None), (5, 99), (6, 2)):
         passes = trace.passes(p0, p1)
@@ -28,7 +41,7 @@ def test_events_of_some_passes(trace) -> None:
         assert np.array_equal(trace.column("loc", p0, p1), trace.events(p0, p1)["loc"])
 
 
-def test_events_are_filtered_by_kind_and_region(trace) -> None:
+def test_events_are_filtered_by_kind_and_region(trace: Trace) -> None:
     everything = trace.events()
     assert np.array_equal(trace.events(kind="deferred"), everything[everything["outcome"] == DEFERRED])
     assert np.array_equal(trace.events(region=5), everything[everything["loc"] // 64 == 5])
@@ -43,7 +56,7 @@ def test_events_of_one_chunk_are_not_copied() -> None:
     assert np.shares_memory(trace.events(2, 5), trace.events())
 
 
-def test_a_frontier_is_packed_entries(trace) -> None:
+def test_a_frontier_is_packed_entries(trace: Trace) -> None:
     events = trace.events(3, 4)
     assert trace.frontier(3).dtype == np.uint64
     assert np.array_equal(trace.frontier(3) >> np.uint64(32), events["thread"])
@@ -54,7 +67,7 @@ def test_a_frontier_is_packed_entries(trace) -> None:
             trace.frontier(p)
 
 
-def test_totals_agree(trace) -> None:
+def test_totals_agree(trace: Trace) -> None:
     assert trace.outcomes.sum() == trace.n_events == sum(WIDTHS)
     assert trace.n_deferrals == trace.deferral_pairs()["count"].sum() == trace.events(kind="deferred").size
     assert trace.rules.totals().sum() == trace.rules.dense().sum() == sum(WIDTHS)
@@ -77,7 +90,10 @@ def test_a_trace_without_a_pass() -> None:
 def test_the_worked_example_of_the_design() -> None:
     trace = worked_example()
     found = trace.deferrals()
-    assert found[["opened", "closed", "age", "home", "owner", "side"]].tolist() == [(1, 2, 1, 1, 0, 0), (2, 3, 1, 2, 0, 1)]
+    assert found[["opened", "closed", "age", "home", "owner", "side"]].tolist() == [
+        (1, 2, 1, 1, 0, 0),
+        (2, 3, 1, 2, 0, 1),
+    ]
     assert trace.deferral_pairs().tolist() == [(1, 1, 0, 1), (2, 2, 0, 1)]
 
 
@@ -123,11 +139,11 @@ def test_a_deferral_without_an_answer_is_open() -> None:
     assert deferrals([hop(9)], [event(7, PARKED)]) == [(0, -1, 9, False)]
 
 
-def test_deferrals_are_found_as_one_event_at_a_time_would_find_them(trace) -> None:
+def test_deferrals_are_found_as_one_event_at_a_time_would_find_them(trace: Trace) -> None:
     waiting: dict[int, tuple[int, int]] = {}
     found = []
     for index, (p, row) in enumerate(zip(trace.passes().tolist(), trace.events().tolist(), strict=True)):
-        _, loc, slot, *_, outcome, _, _, _ = row
+        _, loc, _, *_, outcome, _, _, _ = row
         if loc in waiting:
             opened, at = waiting.pop(loc)
             found.append((at, opened, p))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import subprocess
 import sys
@@ -18,6 +17,10 @@ from tests.trace.records import record, wide_passes
 
 ROOT = Path(__file__).parents[2]
 WIDTHS = [1, 4, 30, 200, 0, 500, 40, 2]
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
 
 
 def test_a_saved_trace_is_what_it_was(tmp_path: Path) -> None:
@@ -59,7 +62,7 @@ def test_saving_never_overwrites_unless_told(tmp_path: Path) -> None:
     assert path.read_text() == "mine"
     trace.save(path, overwrite=True)
     assert open_trace(path).digest() == trace.digest()
-    assert os.listdir(tmp_path) == ["run.hvt"]
+    assert names(tmp_path) == ["run.hvt"]
 
 
 def test_a_name_taken_meanwhile_is_not_overwritten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -75,7 +78,7 @@ def test_a_name_taken_meanwhile_is_not_overwritten(tmp_path: Path, monkeypatch: 
     with pytest.raises(TraceExists):
         trace.save(path)
     assert path.read_text() == "theirs"
-    assert os.listdir(tmp_path) == ["run.hvt"]
+    assert names(tmp_path) == ["run.hvt"]
 
 
 def test_a_trace_saved_over_the_file_it_was_opened_from(tmp_path: Path) -> None:
@@ -95,7 +98,7 @@ def test_saving_that_fails_leaves_nothing(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(writer.os, call, _fails)
     with pytest.raises((TraceError, OSError), match="no space"):
         trace.save(tmp_path / "run.hvt")
-    assert os.listdir(tmp_path) == []
+    assert names(tmp_path) == []
 
 
 def _fails(*_: object) -> None:

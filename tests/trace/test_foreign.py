@@ -1,0 +1,97 @@
+"""Files are read without this package: by pyarrow alone, and by the lines that the page gives."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hvm4viz.trace import Trace
+from tests.trace.records import record, wide_passes
+
+PAGE = Path(__file__).parents[2] / "hvm4viz" / "trace" / "README.md"
+WIDTHS = [1, 4, 0, 30, 200]
+
+ALONE = """
+import json, sys
+import pyarrow as pa
+import pyarrow.ipc
+with pa.memory_map(sys.argv[1]) as source:
+    stream = pa.ipc.open_file(source)
+    table = stream.read_all()
+header = json.loads(table.schema.metadata[b"hvm4viz.header"])
+events = table["events"].combine_chunks()
+fields = {field.name: events.flatten().field(field.name).to_pylist() for field in events.type.value_type}
+print(json.dumps({
+    "passes": table["pass"].to_pylist(),
+    "parents": events.value_parent_indices().to_pylist(),
+    "fields": fields,
+    "rules": [[(header["rules"][rule["rule"]], rule["count"]) for rule in row] for row in table["rules"].to_pylist()],
+    "outcomes": header["outcomes"],
+    "foreign": [name for name in sys.modules if name.split(".")[0] in ("hvm4viz", "numpy.testing")],
+}))
+"""
+
+
+@pytest.fixture
+def trace(tmp_path: Path) -> Trace:
+    return record(wide_passes(WIDTHS), path=tmp_path / "run.hvt", sync=True)
+
+
+@pytest.fixture
+def path(tmp_path: Path, trace: Trace) -> Path:
+    assert trace.complete
+    return tmp_path / "run.hvt"
+
+
+def test_pyarrow_alone_reads_every_event(path: Path, trace: Trace) -> None:
+    shown = subprocess.run(
+        [sys.executable, "-I", "-c", ALONE, str(path)], check=True, capture_output=True, text=True, cwd=path.parent
+    ).stdout
+    found = json.loads(shown)
+    assert found["foreign"] == []
+    assert found["passes"] == list(range(len(WIDTHS)))
+    assert found["parents"] == trace.passes().tolist()
+    for name, values in found["fields"].items():
+        assert values == trace.events()[name].tolist()
+    assert found["outcomes"][1] == "done"
+    assert [sum(count for _, count in row) for row in found["rules"]] == WIDTHS
+
+
+def lines_of_the_page() -> list[str]:
+    return [
+        block for block in re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL) if "hvm4viz" not in block
+    ]
+
+
+@pytest.mark.parametrize(
+    ("block", "library"), list(zip(lines_of_the_page(), ("pandas", "polars", "duckdb"), strict=True))
+)
+def test_the_lines_on_the_page_work(
+    path: Path, trace: Trace, block: str, library: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if importlib.util.find_spec(library) is None:
+        pytest.skip(f"{library} is not installed")
+    assert block.count("\n") <= 3
+    assert "run.hvt" in block
+    names: dict[str, object] = {}
+    exec("import pyarrow.ipc\n" + ("" if library == "pandas" else f"import {library}\n"), names)
+    monkeypatch.chdir(path.parent)
+    exec(block, names)
+    if library == "pandas":
+        frame: object = names["frame"]
+        assert np.array_equal(frame["pass"], trace.passes())  # type: ignore[index]
+
+
+def test_the_page_names_every_column() -> None:
+    from hvm4viz.trace.format import SCHEMA
+
+    page = PAGE.read_text()
+    for field in SCHEMA:
+        assert f"`{field.name}`" in page
