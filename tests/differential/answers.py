@@ -55,7 +55,8 @@ def answer(
         parsed = hvm4viz.parse(program) if isinstance(program, str) else hvm4viz.load(program)
     except ProgramError:
         return Answer((), (), "parse", 0)
-    run = hvm4viz.run(parsed, machine=machine, **{"timeout": TIMEOUT_S, "record": "off", "progress": False} | options)
+    quietly: dict[str, Any] = {"timeout": TIMEOUT_S, "record": "off", "progress": False, "on_log": str}
+    run = hvm4viz.run(parsed, machine=machine, **quietly | options)
     error = {"done": None, "error": "runtime"}.get(run.status, str(run.status))
     return Answer(tuple(run.log), tuple(run.lines), error, run.stats.interactions)
 
