@@ -14,34 +14,55 @@ __version__ = "0.1.0"
 
 from hvm4viz.errors import Hvm4vizError
 from hvm4viz.program import Program, load, parse
-from hvm4viz.run import Run, Stats, Status, run, run_heap
+from hvm4viz.run import Results, Run, Stats, Status, results, run, run_heap
 from hvm4viz.settings import Machine
 
 if TYPE_CHECKING:
     from hvm4viz import figures as figures
     from hvm4viz.device import devices as devices
+    from hvm4viz.heap import Heap as Heap
+    from hvm4viz.heap import HeapBuilder as HeapBuilder
+    from hvm4viz.kernel_text.source import kernel as kernel
     from hvm4viz.magics import Shell
+    from hvm4viz.primitives import primitive as primitive
+    from hvm4viz.readback import Term as Term
     from hvm4viz.trace import Trace as Trace
     from hvm4viz.trace import open_trace as open_trace
 
 __all__ = [
+    "Heap",
+    "HeapBuilder",
     "Hvm4vizError",
     "Machine",
     "Program",
+    "Results",
     "Run",
     "Stats",
     "Status",
+    "Term",
     "Trace",
     "devices",
     "figures",
+    "kernel",
     "load",
     "open_trace",
     "parse",
+    "primitive",
+    "results",
     "run",
     "run_heap",
 ]
 
-_LATER = {"Trace": "hvm4viz.trace", "open_trace": "hvm4viz.trace", "devices": "hvm4viz.device"}
+_LATER = {
+    "Heap": "hvm4viz.heap",
+    "HeapBuilder": "hvm4viz.heap",
+    "Term": "hvm4viz.readback",
+    "Trace": "hvm4viz.trace",
+    "devices": "hvm4viz.device",
+    "kernel": "hvm4viz.kernel_text.source",
+    "open_trace": "hvm4viz.trace",
+    "primitive": "hvm4viz.primitives",
+}
 
 
 def __getattr__(name: str) -> object:

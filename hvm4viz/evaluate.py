@@ -18,7 +18,7 @@ from hvm4viz.device.base import Buffer, view
 from hvm4viz.events import EVENT, OUTCOMES, PassRecord
 from hvm4viz.frontier import Fault, Frontier, Stop, auto_fuel, fault_of, stalled, task_of
 from hvm4viz.heap import Heap
-from hvm4viz.kernel import abi
+from hvm4viz.kernel_text import abi
 from hvm4viz.primitives import Gnf, Normal, PrimitiveError, Steps, Weak, Wish, steps_of
 from hvm4viz.readback import Term
 from hvm4viz.store import Store, copied
@@ -97,12 +97,7 @@ class Evaluator:
         self._steps: list[Steps] = []
         self._extra = 0
         self._opens = self._fills = 0
-        region, _ = store.regions.start(0)
-        self._state_view["region"] = region
-        self._state_view["next"] = max(store.laid, 1)
-        self._state_view["end"] = machine_end = (region + 1) * store.machine.region_size
-        if store.laid >= machine_end:
-            self._state_view["next"] = machine_end
+        self._state_view["next"], self._state_view["end"] = max(store.laid, 1), self.machine.region_size
         self.inject([root])
         self._last = time.perf_counter_ns()
 
@@ -262,7 +257,7 @@ class Evaluator:
             record, stop = act.frontier.step()
             return record, stop
         param, io = self._param, self._io_view
-        param[4] = self.store.passes + 1
+        param[4] = self.store.now
         param[5] = auto_fuel(1)
         param[9] = self._flags | act.flags
         param[13] = self.store.regions.in_use
@@ -375,7 +370,7 @@ class Evaluator:
 
     def _begin(self, wish: Wish) -> None:
         if isinstance(wish, Gnf):
-            frontier = Frontier(self.store, root=wish.cell)
+            frontier = Frontier(self.store, root=wish.cell, is_fresh=False)
             frontier.note(self._reassigned)
             self._reassigned = []
             self._acts.append(_Activation(self._main.record, self._depth, 0, frontier=frontier))
@@ -438,4 +433,5 @@ class Evaluator:
             threads_per_block=self.machine.threads_per_block,
             owners=self.store.owners(),
             tasks=tuple(tasks),
+            stamps=self.store.now,
         )

@@ -19,7 +19,7 @@ from hvm4viz.errors import DeviceError, KernelFault
 from hvm4viz.evaluate import Evaluator
 from hvm4viz.events import Observer, PassRecord, RunEnd, RunHeader
 from hvm4viz.frontier import Frontier, Stop
-from hvm4viz.kernel.source import Kernel, kernel
+from hvm4viz.kernel_text.source import Kernel, kernel
 from hvm4viz.machine import Loop
 from hvm4viz.outcome import Run, Stats, Status
 from hvm4viz.program import Program, parse
@@ -42,6 +42,7 @@ class Request:
     program: Program | None
     words: NDArray[np.uint64]
     root: int
+    stamps: int
     entry: str
     mode: Mode
     limit: int | None
@@ -131,7 +132,7 @@ class Execution:
         used = request.kernel or kernel()
         program, machine = request.program, request.machine
         self._book: Book = program.book if program else parse("").book
-        self.store = Store(machine, self.device, used, self._book, request.words, count=request.record != "off")
+        self.store = Store(machine, self.device, used, self._book, request.words, count=request.record != "off", stamps=request.stamps)
         lift = request.mode == "collapse"
         self.evaluator: Evaluator | None = None
         if request.on_cpu:

@@ -14,7 +14,7 @@ from hvm4viz.device.base import Buffer, view
 from hvm4viz.errors import KernelFault
 from hvm4viz.events import EVENT, ORIGINS, OUTCOMES, PassRecord
 from hvm4viz.heap import Heap, Task
-from hvm4viz.kernel import abi
+from hvm4viz.kernel_text import abi
 from hvm4viz.store import Store, copied
 from hvm4viz.term import SUB_BIT, val_of
 
@@ -108,6 +108,8 @@ class Frontier:
         Root cell of the term to reduce.
     lift : bool
         Whether tasks bring the first superposition of their cell to the top, as collapsing needs it.
+    is_fresh : bool
+        Whether nobody has worked on the heap yet: then free cells of its regions are used.
 
     Attributes
     ----------
@@ -115,7 +117,7 @@ class Frontier:
         Called between dispatch and join with the events of the pass; may ``inject`` cells.
     """
 
-    def __init__(self, store: Store, *, root: int, lift: bool = False) -> None:
+    def __init__(self, store: Store, *, root: int, lift: bool = False, is_fresh: bool = True) -> None:
         machine, device = store.machine, store.device
         self.store = store
         self.machine = machine
@@ -153,7 +155,7 @@ class Frontier:
         self._inject = device.buffer(4 * self._inject_size)
         self._inject_view = view(self._inject, np.uint32)
         self._grow(max(64, threads), max(64, threads) + _SLACK * threads, max(64, threads))
-        self._reassigned = store.regions.assign(machine.blocks, is_fresh=store.passes == 0)
+        self._reassigned = store.regions.assign(machine.blocks, is_fresh=is_fresh)
         self._lay_slices()
         self.inject([root])
         self._join_frontiers()
@@ -283,7 +285,7 @@ class Frontier:
         """Run one pass; return what it did, and why the run must end, if it must."""
         width, turn, param, sums = self._sum[1], self._turn, self._param, self._sum
         fuel = self.machine.fuel
-        param[4] = self.store.passes + 1
+        param[4] = self.store.now
         param[5] = auto_fuel(width) if fuel == "auto" else fuel
         param[13] = in_use = self.store.regions.in_use
         if self._counts_remote:
@@ -428,4 +430,5 @@ class Frontier:
             threads_per_block=machine.threads_per_block,
             owners=self.store.owner_view[:in_use],
             tasks=self.live_tasks(),
+            stamps=self.store.now,
         )

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hvm4viz.kernel import abi
+from hvm4viz.kernel_text import abi
 from hvm4viz.term import Tag, ext_of, pack, tag_of, val_of
 
 
@@ -47,6 +47,8 @@ class Heap:
         Owner block of each region in use.
     tasks : tuple of Task
         Tasks that are at work on the heap: their frames lie in it.
+    stamps : int
+        Latest pass number that a stamp in the heap may hold, plus one: a run that goes on counts from there.
     """
 
     words: NDArray[np.uint64]
@@ -55,6 +57,7 @@ class Heap:
     threads_per_block: int = 1
     owners: NDArray[np.uint32] = field(default_factory=lambda: np.zeros(1, np.uint32))
     tasks: tuple[Task, ...] = ()
+    stamps: int = 0
 
     def tag(self, loc: int) -> int:
         """Return the tag of the word in a cell."""
@@ -97,9 +100,12 @@ class Heap:
             return self
         words = self.words.copy()
         for task in self.tasks:
+            _withdraw(words, task)
             _fold(words, task)
-        return Heap(words, self.root, self.region_size, self.threads_per_block, self.owners)
+        return replace(self, words=words, tasks=())
 
+
+_ARRIVED = 0x10000000  # ST_A of kernels/slot.h
 
 _NODE_FRAMES = {
     abi.F_APP: (Tag.APP, 0),
@@ -117,6 +123,17 @@ _NODE_FRAMES = {
     abi.F_RUS: (Tag.APP, 1),
 }
 """Frame -> tag of the node it stands for, and the field that the term in hand goes to."""
+
+
+def _withdraw(words: NDArray[np.uint64], task: Task) -> None:
+    """Take back the arrival stamp of a parked task: nobody is to be woken any more."""
+    tag, slot = tag_of(task.hand), val_of(task.hand)
+    if task.top == 0 or task.is_value or tag not in (Tag.DP0, Tag.DP1) or slot + 2 >= len(words):
+        return
+    shift = 0 if tag == Tag.DP0 else 32
+    stamps = int(words[slot + 2])
+    if stamps >> shift & _ARRIVED:
+        words[slot + 2] = stamps & ~(0xFFFFFFFF << shift)
 
 
 def _fold(words: NDArray[np.uint64], task: Task) -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, SupportsInt
+from typing import TYPE_CHECKING, Any
 
 from hvm4viz.term import CHR, CON, NIL, OPERATORS, SUB_BIT, SUC, ZER, Tag, arity_of, ext_of, has_sub, tag_of, val_of
 
 if TYPE_CHECKING:
-    from hvm4viz.syntax.printer import Words
     from hvm4viz.book import Book
+    from hvm4viz.syntax.printer import Words
 
 _ENDS = (Tag.VAR, Tag.DP0, Tag.DP1)
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hvm4viz.kernel import abi
+from hvm4viz.kernel_text import abi
 from hvm4viz.settings import Machine
 
 
@@ -52,7 +52,6 @@ class Regions:
         self.is_fresh = is_fresh
         self.chain[:] = abi.NO_REGION
         self._tail = [abi.NO_REGION] * blocks
-        self._first = [abi.NO_REGION] * blocks
         self._grant = [1] * blocks
         for region in range(self.in_use):
             self._link(region, region % blocks)
@@ -60,17 +59,15 @@ class Regions:
         return changed + [(r, r % blocks) for r in range(known, self.in_use)]
 
     def start(self, block: int) -> tuple[int, bool]:
-        """Return the region in which a block's threads start, and whether it counts as full.
+        """Return the region in which a block's threads start, its last one, and whether it counts as full.
 
         In a heap that has been worked on, cells between others are not looked for: threads ask for fresh regions.
         """
-        return (self._first[block], False) if self.is_fresh else (self._tail[block], True)
+        return self._tail[block], not self.is_fresh
 
     def _link(self, region: int, block: int) -> None:
         self.owner[region] = block
-        if self._tail[block] == abi.NO_REGION:
-            self._first[block] = region
-        else:
+        if self._tail[block] != abi.NO_REGION:
             self.chain[self._tail[block]] = region
         self._tail[block] = region
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from hvm4viz.events import PassRecord
     from hvm4viz.execution import Mode, Record, Request
     from hvm4viz.heap import Heap
-    from hvm4viz.kernel.source import Kernel
+    from hvm4viz.kernel_text.source import Kernel
     from hvm4viz.readback import Term
 
 __all__ = ["Results", "Run", "Stats", "Status", "results", "run", "run_heap"]
@@ -167,6 +167,7 @@ def _request(
         program=parsed,
         words=np.array([pack(Tag.REF, main, 0)], np.uint64),
         root=0,
+        stamps=0,
         entry=entry,
         mode=mode or ("snf" if limit is None else "collapse"),
         limit=None if limit is None or limit < 0 else limit,
@@ -312,6 +313,7 @@ def run_heap(
     heap: Heap,
     *,
     root: int = 0,
+    program: Program | None = None,
     machine: Machine | None = None,
     device: str | Device = "auto",
     max_passes: int = 1_000_000,
@@ -328,22 +330,28 @@ def run_heap(
     Parameters
     ----------
     heap : Heap
-        Slots take four cells, binders of lambdas three (``kernels/slot.h``, ``kernels/heap.h``); nothing static.
+        An image without tasks (``Heap.settled``). Slots take four cells, binders of lambdas three, or two each for a
+        machine of one thread (``kernels/slot.h``, ``kernels/heap.h``).
     root : int
         Cell that holds the whole term.
+    program : Program, optional
+        Where the heap's closures and references point; needed if it has any.
     machine, device, max_passes, timeout, record, trace_limit, save, workers, kernel, on_pass
         As in ``run``.
     """
     from hvm4viz.execution import Request
 
     _check_limits(max_passes, timeout, 1, workers)
+    if heap.tasks:
+        raise ValueError(f"{len(heap.tasks)} tasks are at work on this heap; run_heap(heap.settled()) starts afresh")
     if not 0 <= root < len(heap.words):
         raise ValueError(f"root={root}: the heap has cells 0 to {len(heap.words) - 1}")
     return _carry_out(
         Request(
-            program=None,
+            program=program,
             words=heap.words,
             root=root,
+            stamps=heap.stamps,
             entry="",
             mode="snf",
             limit=None,

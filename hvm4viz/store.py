@@ -11,8 +11,8 @@ from hvm4viz.device.base import Buffer, Device, Function, view
 from hvm4viz.device.base import Kernel as CompiledKernel
 from hvm4viz.device.cpu import CpuKernel
 from hvm4viz.errors import KernelFault
-from hvm4viz.kernel import abi
-from hvm4viz.kernel.source import Kernel
+from hvm4viz.kernel_text import abi
+from hvm4viz.kernel_text.source import Kernel
 from hvm4viz.regions import Regions
 from hvm4viz.settings import Machine
 
@@ -47,6 +47,8 @@ class Store:
         The heap at the start, from cell 0.
     count : bool
         Whether to count rules and remote linear writes (record levels ``counts`` and up).
+    stamps : int
+        Stamps that the words may hold already lie below this.
 
     Attributes
     ----------
@@ -69,12 +71,14 @@ class Store:
         words: NDArray[np.uint64],
         *,
         count: bool,
+        stamps: int = 0,
     ) -> None:
         self.machine = machine
         self.device = device
         self.kernel = kernel
         self.count = count
         self.passes = 0
+        self._stamps = stamps
         self.laid = len(words)
         regions_max = machine.heap_cells // machine.region_size
         needed = max(machine.blocks, -(-len(words) // machine.region_size))
@@ -129,6 +133,11 @@ class Store:
         params["flags"] = (abi.PARAM_SINGLE if single else 0) | (abi.PARAM_COUNT if self.count else 0) | flags
         params["shard_address"] = machine.shard == "address"
         return block
+
+    @property
+    def now(self) -> int:
+        """Stamp of the next pass."""
+        return self._stamps + self.passes + 1
 
     def cells_used(self) -> int:
         """Return the cells in use in all regions."""

@@ -1,6 +1,6 @@
 // Words shared with the host: parameters of a pass, a thread's state, a task's record, items of the next frontier.
 //
-// Invariants: every field is 32 bits wide; the host mirrors these in hvm4viz/kernel/abi.py and checks the sizes.
+// Invariants: every field is 32 bits wide; the host mirrors these in hvm4viz/kernel_text/abi.py and checks the sizes.
 // Codes of outcomes, reasons and origins mirror hvm4viz/events.py.
 
 struct Params {

@@ -16,7 +16,7 @@ LAYERS = (
     {"syntax", "rules"},
     {"book", "program"},
     {"syntax.printer", "syntax.shapes", "syntax.spelling", "syntax.spines", "syntax.view"},
-    {"kernel"},
+    {"kernel_text"},
     {"heap", "readback", "regions"},
     {"device"},
     {"store"},

@@ -5,7 +5,7 @@
 // redex:   RMA | SUP
 // words:   8 + 3 * slot
 // writes:  all nodes of the redex
-// example: (^f ~> λ{#A: 1; #B: 2})(&S{#A, #B})  =>  &S{f(#A{}) ~> 1,λa.f(a)(#B{}) ~> 2}
+// example: (^f ~> λ{#A: 1; #B: 2})(&S{#A, #B})  =>  &S{f(#A{}) ~> 1,f(#B{}) ~> 2}
 FUNC void rule_app_red_mat_sup(THREAD Worker* w) {
   const uint red = term_val(w->heap[term_val(w->top) + 1u]), label = term_ext(w->hand);
   const Term mat = heap_node(w, w->heap[red + 1u]);
