@@ -18,9 +18,9 @@ class Unreadable(Exception):
 
 def read_source(path: Path, *, regular: bool = True) -> str:
     """Read and decode a source file; with ``regular``, devices and pipes are refused."""
+    if regular and not stat.S_ISREG(path.stat().st_mode):  # asked first: to open a pipe is to wait for its writer
+        raise Unreadable("it is no regular file")
     with path.open("rb") as file:
-        if regular and not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise Unreadable("it is no regular file")
         data = file.read(limits.PROGRAM_BYTES_MAX + 1)
     if len(data) > limits.PROGRAM_BYTES_MAX:
         raise Unreadable(f"it has more than {limits.PROGRAM_BYTES_MAX:,} bytes")
@@ -66,7 +66,7 @@ class Files:
         try:
             path = (folder / written).resolve()
             if not path.is_relative_to(root):
-                raise Unreadable(f"it lies outside the root folder {root}")
+                raise Unreadable(f"it lies outside the root folder {root}; allow a wider one with root= or --include-root")
             if path in self.seen:
                 return None
             text = self.known[path] if path in self.known else read_source(path)

@@ -15,6 +15,15 @@ def core(term: str, others: str = "") -> str:
     return show(book.words, int(book.roots[book.entry("main")]), book, quoted=True)
 
 
+def failure(source: str | bytes) -> ProgramError | None:
+    """Return the error that a source text gives, if any; anything else that is raised gets through."""
+    try:
+        parse(source, name="t.hvm4")
+    except ProgramError as error:
+        return error
+    return None
+
+
 def refused(source: str) -> ProgramError:
     """Return the error that a source text gives."""
     with pytest.raises(ProgramError) as caught:

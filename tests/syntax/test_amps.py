@@ -15,9 +15,7 @@ FORKS = {
     "&Lλx{1; 2}": "λa.!B&L=a;&L{1,2}",
     "&(3)λx{x; x}": "λa.!(3)=a;λb.λc.&(3){b,c}",
     # each use has its own copy of the label (D6)
-    "λ&l. &(l)λx,y{x(y); y(x)}": (
-        "λa.!B&F___=a;!C&F__a=B₁;λd.!(B₀)=d;λe.λf.λg.!(C₀)=g;λh.λi.&(C₁){e(h),i(f)}"
-    ),
+    "λ&l. &(l)λx,y{x(y); y(x)}": ("λa.!B&F___=a;!C&F__a=B₁;λd.!(B₀)=d;λe.λf.λg.!(C₀)=g;λh.λi.&(C₁){e(h),i(f)}"),
     "λ&z. &((λ&q. q+q)(z))λx{x;x}": (
         "λa.!B&F__a=a;λc.!((λd.!E&F___=d;(E₀ + E₁))(B₀))=c;λd.λe.&((λf.!G&F___=f;(G₀ + G₁))(B₁)){d,e}"
     ),

@@ -25,7 +25,7 @@ def test_two_operators_nest_by_level_and_to_the_left(first: str, second: str) ->
     assert core(f"1 {first} 2 {second} 3") == (left if LEVEL[first] >= LEVEL[second] else right)
 
 
-@pytest.mark.parametrize("sign", [sign for sign in OPERATORS if sign not in {"/"}])
+@pytest.mark.parametrize("sign", [sign for sign in OPERATORS if sign != "/"])
 def test_operators_need_no_blanks(sign: str) -> None:
     assert core(f"1{sign}2") == f"(1 {sign} 2)"
 
