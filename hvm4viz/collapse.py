@@ -16,10 +16,12 @@ from typing import Any, Final
 
 from numpy.typing import NDArray
 
+from hvm4viz.book import Book
 from hvm4viz.evaluate import Evaluator
 from hvm4viz.events import OUTCOMES, PassRecord
 from hvm4viz.frontier import Fault, Frontier, Stop, stalled
 from hvm4viz.heap import Heap
+from hvm4viz.readback import Term
 from hvm4viz.term import Tag, tag_of, val_of
 
 KEYS: Final = 64
@@ -46,11 +48,13 @@ class Enumeration:
         One whose tasks lift (``lift=True``); its root is the first branch.
     limit : int or None
         Most results; None for all.
+    book : Book
+        Names for the results.
 
     Attributes
     ----------
-    found : list of int
-        Cells that hold results, in order, not yet taken.
+    found : list of Term
+        Results, in order, not yet taken; printed as they were when their turn came.
     count : int
         Results so far.
     is_over : bool
@@ -59,7 +63,8 @@ class Enumeration:
 
     frontier: Frontier | Evaluator
     limit: int | None
-    found: list[int] = field(default_factory=list[int])
+    book: Book
+    found: list[Term] = field(default_factory=list[Term])
     count: int = 0
     is_over: bool = False
     _buckets: list[deque[_Turn]] = field(default_factory=lambda: [deque() for _ in range(KEYS)])
@@ -139,7 +144,7 @@ class Enumeration:
             if cell not in self._lifted:
                 return
             self._lifted.discard(cell)
-            self._keys.pop(cell, None)
+            key = self._keys.pop(cell, 0)
             word = int(self._words[cell])
             tag, loc = tag_of(word), val_of(word)
             if tag == Tag.INC:
@@ -150,7 +155,10 @@ class Enumeration:
                 key = min(KEYS - 1, self._key + 1)
                 self._buckets[key].append(_Turn(deque([loc, loc + 1]), key))
             elif tag != Tag.ERA:
-                self.found.append(cell)
+                if self.frontier.may_be_late() and len(self.frontier.late(cell)):
+                    self._again(cell, key)  # a variable in it was filled only after it had been lifted
+                    return
+                self.found.append(Term(self._words, cell, self.book, quoted=True).fixed())
                 self.count += 1
                 if self.count == self.limit:
                     self.is_over = True
@@ -187,7 +195,11 @@ class Enumeration:
         """Return the heap as it lies, with the live tasks."""
         return self.frontier.image()
 
-    def take(self) -> Iterator[int]:
-        """Yield the cells of results that have come up since the last call, in order."""
+    def _again(self, cell: int, key: int) -> None:
+        self._keys[cell] = key
+        self._waiting.add(cell)
+
+    def take(self) -> Iterator[Term]:
+        """Yield the results that have come up since the last call, in order."""
         found, self.found = self.found, []
         yield from found

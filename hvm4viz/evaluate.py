@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from hvm4viz.device.base import Buffer, view
 from hvm4viz.events import EVENT, OUTCOMES, PassRecord
-from hvm4viz.frontier import Fault, Frontier, Stop, auto_fuel, fault_of, stalled, task_of
+from hvm4viz.frontier import Fault, Frontier, Stop, auto_fuel, fault_of, settle, stalled, task_of
 from hvm4viz.heap import Heap
 from hvm4viz.kernel_text import abi
 from hvm4viz.primitives import Gnf, Normal, PrimitiveError, Steps, Weak, Wish, steps_of
@@ -392,18 +392,17 @@ class Evaluator:
         if self._main.flags & abi.PARAM_LIFT or not (self._opens and self._fills):
             return False
         self._opens = self._fills = 0
-        work, found = max(1 << 16, self.store.cells_used() // 4), 1 << 12
-        heap = self.store.heap
-        while True:
-            work_buffer, found_buffer = self.store.device.buffer(4 * work), self.store.device.buffer(4 * found)
-            io = self.store.device.buffer(np.array([self.root, work, found, 0, 0], np.uint32))
-            self._settle(1, self._params, heap, heap, self.store.roots, work_buffer, found_buffer, io).wait()
-            status, number = (int(n) for n in view(io, np.uint32)[3:5])
-            if status == 0:
-                break
-            work, found = 4 * work, 4 * found
-        self.inject(view(found_buffer, np.uint32)[:number])
-        return number > 0
+        cells = self.late(self.root)
+        self.inject(cells)
+        return len(cells) > 0
+
+    def may_be_late(self) -> bool:
+        """Tell whether any task has ended at an open variable so far."""
+        return self._opens > 0
+
+    def late(self, root: int) -> NDArray[np.uint32]:
+        """Return the cells below ``root`` whose term can go on; see ``Frontier.late``."""
+        return settle(self.store, self._settle, self._params, root)
 
     # ---- reading back
 

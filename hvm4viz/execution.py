@@ -139,7 +139,7 @@ class Execution:
             on_log = request.on_log or print_line
             self.evaluator = Evaluator(self.store, self._book, root=request.root, lift=lift, on_log=on_log)
         engine = self.evaluator or Frontier(self.store, root=request.root, lift=lift)
-        self.enumeration = Enumeration(engine, request.limit) if lift else None
+        self.enumeration = Enumeration(engine, request.limit, self._book) if lift else None
         self.engine = self.enumeration or engine
         self._totals = _Totals()
         self._observers: list[Observer] = [self._recorder, self._totals]
@@ -183,8 +183,7 @@ class Execution:
         """Yield the results that have come up since the last call, in order."""
         if self.enumeration is None:
             return
-        for cell in self.enumeration.take():
-            term = Term(self.store.words, cell, self._book, quoted=True).fixed()
+        for term in self.enumeration.take():
             self.results.append(term)
             yield term
 

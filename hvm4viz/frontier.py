@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from hvm4viz.device.base import Buffer, view
+from hvm4viz.device.base import Buffer, Function, view
 from hvm4viz.errors import KernelFault
 from hvm4viz.events import EVENT, ORIGINS, OUTCOMES, PassRecord
 from hvm4viz.heap import Heap, Task
@@ -28,7 +28,7 @@ SMALL_PASS_NS: Final = 150_000
 """After a pass shorter than this the next one runs on the calling thread: waking host threads would cost more."""
 
 _SLACK = 16
-_FOUND = 1 << 12
+_WORK, _FOUND = 1 << 16, 1 << 12
 _CONTENDED = OUTCOMES.index("contended")
 
 
@@ -84,6 +84,20 @@ def fault_of(record: np.void) -> Fault:
         root=int(record["root"]),
         hand=int(record["hand"]) & ~SUB_BIT,
     )
+
+
+def settle(store: Store, function: Function, params: Buffer, root: int) -> NDArray[np.uint32]:
+    """Find the cells below ``root`` whose term can go on; see ``Frontier.late``."""
+    device, heap = store.device, store.heap
+    work, found = _WORK, _FOUND
+    while True:
+        work_buffer, found_buffer = device.buffer(4 * work), device.buffer(4 * found)
+        io = device.buffer(np.array([root, work, found, 0, 0], np.uint32))
+        function(1, params, heap, heap, store.roots, work_buffer, found_buffer, io).wait()
+        status, number = (int(n) for n in view(io, np.uint32)[3:5])
+        if status == 0:
+            return view(found_buffer, np.uint32)[:number]
+        work, found = 4 * work, 4 * found
 
 
 def task_of(record: np.void) -> Task:
@@ -297,6 +311,7 @@ class Frontier:
         self._device_ns = ended - begun
         stop: Stop | None = None
         if self.feed is not None:
+            self._opens += int(self._state_view["opens"].sum())
             self.feed(self._run_events(width))
         self._join_frontiers()
         given, self._reassigned = self._reassigned, []
@@ -308,7 +323,8 @@ class Frontier:
         ran = sums[7]
         if sums[8]:
             stop = self._fault_stop(sums[8] - 1, turn)
-        self._opens += sums[9]
+        if self.feed is None:
+            self._opens += sums[9]
         self._fills += sums[10]
         now = time.perf_counter_ns()
         record = PassRecord(
@@ -351,22 +367,24 @@ class Frontier:
         if not (self._opens and self._fills):
             return False
         self._opens = self._fills = 0
-        work, found = max(1 << 16, self.store.cells_used() // 4), _FOUND
-        while True:
-            work_buffer, found_buffer = self.device.buffer(4 * work), self.device.buffer(4 * found)
-            io = self.device.buffer(np.array([self.root, work, found, 0, 0], np.uint32))
-            heap = self.store.heap
-            self._settle(1, self._params, heap, heap, self.store.roots, work_buffer, found_buffer, io).wait()
-            status, number = (int(n) for n in view(io, np.uint32)[3:5])
-            if status == 0:
-                break
-            work, found = 4 * work, 4 * found
-        if number == 0:
+        cells = self.late(self.root)
+        if not len(cells):
             return False
-        self.inject(view(found_buffer, np.uint32)[:number])
+        self.inject(cells)
         self._state_view["count"] = 0
         self._join_frontiers()
         return True
+
+    def may_be_late(self) -> bool:
+        """Tell whether any task has ended at an open variable so far."""
+        return self._opens > 0
+
+    def late(self, root: int) -> NDArray[np.uint32]:
+        """Return the cells below ``root`` whose term can go on, because a variable was filled after they stopped at it.
+
+        Slots on the way that were stuck become free again.
+        """
+        return settle(self.store, self._settle, self._params, root)
 
     def is_stuck(self, record: PassRecord) -> bool:
         """Tell whether a pass of one thread alone found all its tasks waiting for slots."""

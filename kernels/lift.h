@@ -18,15 +18,24 @@ FUNC void lift_push(THREAD Worker* w, uint tag, Term node, uint depth) {
   w->top = term_new(tag, 0u, at);
 }
 
+// What a field is lifted to may let the node around it go on: a guard was dropped, or a stuck term went on itself.
+FUNC void lift_wake(THREAD Worker* w) {
+  if (term_tag(w->top) != F_LNODE) return;
+  const uint at = term_val(w->top);
+  switch (term_tag(w->heap[at + 1u])) {
+    case APP: case OP2: case AND: case OR: case DSU: case DDU:
+      heap_new(w, at + 2u, w->heap[at + 2u] | 0x100u);
+      return;
+    default: return;
+  }
+}
+
 // A term in weak normal form: take it apart, or send it up.
 FUNC void lift_begin(THREAD Worker* w, uint tag) {
   if (tag == RED) {  // the guard is dropped; the node around it may go on then
     w->hand = red_body(w, w->hand);
     w->apply = false;
-    if (term_tag(w->top) == F_LNODE) {
-      const uint at = term_val(w->top) + 2u;
-      heap_new(w, at, w->heap[at] | 0x100u);
-    }
+    lift_wake(w);
     return;
   }
   if (tag == LAM) {
@@ -46,6 +55,7 @@ FUNC void lift_begin(THREAD Worker* w, uint tag) {
   }
   if (!hand_node(w)) return;
   if (term_arity(w->hand) == 0u) {
+    if (tag == VAR || tag == DP0 || tag == DP1) w->opens += 1u;
     w->lifted = true;
     return;
   }
@@ -135,6 +145,7 @@ FUNC void lift_end_field(THREAD Worker* w) {
   }
   if ((info & (ulong)0x100) != (ulong)0) {  // a guard was dropped: the node may be no value any more
     w->top = w->heap[at];
+    lift_wake(w);
     w->hand = node;
     w->apply = false;
     w->lifted = false;
