@@ -44,7 +44,7 @@ def test_every_test_file_stands_where_its_subject_does() -> None:
         if inside.parts[0] in CROSS_CUTTING or inside.name in WHOLE_TREE:
             continue
         name = inside.name.removeprefix("test_").removesuffix(".py")
-        subjects = [ROOT / "hvm4viz" / inside.parent / name, ROOT / inside.parent / name]
+        subjects = [ROOT / folder / inside.parent / name for folder in ("hvm4viz", "", "tests")]
         found = [s for s in subjects if s.is_dir() or s.with_suffix(".py").is_file() or s.with_suffix(".h").is_file()]
         shared = inside.parent != Path() and (ROOT / "hvm4viz" / inside.parent).is_dir() and not found
         assert found or shared, f"{inside} tests nothing of that name"
