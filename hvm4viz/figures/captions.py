@@ -17,12 +17,12 @@ _WORDS: Final = {
 }
 
 
-def title(trace: Trace) -> str:
+def title(trace: Trace, *, chars_max: int = 28) -> str:
     """Name the program: its file and, unless it is main, its entry."""
     files = [name for name, _ in trace.header.source]
     name = files[0].strip("<>").replace("\\", "/").rsplit("/", 1)[-1] if files else "heap laid out by hand"
     entry = trace.header.entry
-    return plain_text(name if entry in ("", "main") else f"{name}: {entry}", chars_max=28)
+    return plain_text(name if entry in ("", "main") else f"{name}: {entry}", chars_max=chars_max)
 
 
 def facts(trace: Trace) -> list[str]:
@@ -34,14 +34,20 @@ def facts(trace: Trace) -> list[str]:
         _count(trace.n_passes, "pass", "passes"),
         _count(int(trace.interactions.sum()), "interaction", "interactions"),
         _count(trace.n_deferrals, "deferral", "deferrals"),
-        plain_text(", ".join(trace.devices), chars_max=40) or "no device",
+        plain_text(_devices(trace), chars_max=24) or "no device",
         f"digest {digest[:4]}" if digest else "no digest",
     ]
 
 
+def _devices(trace: Trace) -> str:
+    """Name the devices without what they say of themselves in brackets."""
+    return ", ".join(dict.fromkeys(name.partition(" (")[0] for name in trace.devices))
+
+
 def what_is_shown(found: RegionMap) -> str:
-    """Say what a map counts."""
-    return _WORDS[found.what]
+    """Say what a map counts, and where there is none of it."""
+    above = found.all_regions - found.n_regions
+    return _WORDS[found.what] + (f"  ·  none in {_count(above, 'region', 'regions')} above" if above else "")
 
 
 def what_a_pixel_is(found: RegionMap) -> str:
@@ -50,7 +56,7 @@ def what_a_pixel_is(found: RegionMap) -> str:
         return ""
     regions = _count(found.regions_per_bin, "region", "regions")
     passes = _count(found.passes_per_bin, "pass", "passes")
-    return f"each pixel: {found.reduce} over {regions} × {passes}"
+    return f"each pixel: {found.reduce} of {regions} × {passes}"
 
 
 def _count(number: int, one: str, many: str) -> str:

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -23,6 +25,9 @@ from hvm4viz.figures.layout import (
 from hvm4viz.figures.style import DEFERRED, FRONTIER, IDLE, REDUCED, drawing
 from hvm4viz.measure.frontier import deferred_sizes, frontier_sizes, ideal_parallelism, largest_by_bin
 from hvm4viz.trace.trace import Trace
+
+STEP_INCHES: Final = 0.03
+"""Least width of a step."""
 
 
 def frontier_profile(trace: Trace, *, ax: Axes | None = None) -> Figure:
@@ -53,8 +58,8 @@ def legend_inches(figure: Figure) -> float:
 
 
 def draw_profile(ax: Axes, trace: Trace) -> None:
-    """Draw the profile; where there are more passes than pixels, each pixel shows the largest of its passes."""
-    n_bins = min(pixels_of(ax)[1], 1200)
+    """Draw the profile; where passes would stand too close, each step shows the largest of several."""
+    n_bins = max(int(pixels_of(ax)[1] / figure_of(ax).dpi / STEP_INCHES), 10)
     edges, width = largest_by_bin(frontier_sizes(trace), n_bins)
     _, deferred = largest_by_bin(deferred_sizes(trace), n_bins)
     _, parked = largest_by_bin(trace.parked.astype(np.int64), n_bins)
@@ -82,6 +87,8 @@ def draw_profile(ax: Axes, trace: Trace) -> None:
     ax.set_ylim(base, most**1.18 if is_log else most * 1.12)
     ax.set_xlim(-0.5, max(trace.n_passes, 1) - 0.5)
     ax.set_ylabel("entries (log)" if is_log else "entries")
+    if edges.size > 1 and edges[1] > 1:
+        ax.set_title(f"each step: max of {edges[1]:,} passes", loc="left", fontsize="medium", pad=3)
     count_axis(ax, "x")
     if not is_log:
         count_axis(ax, "y")

@@ -19,6 +19,9 @@ from hvm4viz.trace.trace import Trace
 NARROW: Final = 6.0
 """Inches below which what is written around a figure takes more lines."""
 
+LETTER_INCHES: Final = 0.105
+"""Width of a letter of the title, nearly the widest."""
+
 LEFT, RIGHT, BOTTOM = 0.72, 0.72, 0.48
 """Margins in inches: for tick labels, for a scale of colours, for ticks and the name of the axis."""
 
@@ -74,9 +77,11 @@ def heading(figure: Figure, trace: Trace) -> float:
         return 1 - inches / height
 
     if not is_narrow(figure):
-        figure.text(left, line(0.19), title(trace), fontsize="large", fontweight="bold", va="center", parse_math=False)
         text = "  ·  ".join(facts(trace))
-        figure.text(1 - 0.12 / width, line(0.19), text, ha="right", va="center", alpha=0.8, parse_math=False)
+        said = figure.text(1 - 0.12 / width, line(0.19), text, ha="right", va="center", alpha=0.8, parse_math=False)
+        room = said.get_window_extent().x0 / figure.dpi - LEFT - 0.15
+        name = title(trace, chars_max=max(int(room / LETTER_INCHES), 8))
+        figure.text(left, line(0.19), name, fontsize="large", fontweight="bold", va="center", parse_math=False)
         return 0.34
     parts = facts(trace)
     figure.text(left, line(0.12), title(trace), fontweight="bold", va="center", parse_math=False)
@@ -92,7 +97,7 @@ def count_axis(ax: Axes, which: Literal["x", "y"]) -> None:
     height, width = pixels_of(ax)
     dpi = figure_of(ax).dpi
     ticks = min(int(width / dpi / 0.6), 10) if which == "x" else min(int(height / dpi / 0.22), 6)
-    axis.set_major_locator(MaxNLocator(max(ticks, 1), integer=True, min_n_ticks=1))
+    axis.set_major_locator(MaxNLocator(max(ticks, 1), integer=True, steps=[1, 2, 5, 10], min_n_ticks=1))
     axis.set_major_formatter(count_labels())
 
 

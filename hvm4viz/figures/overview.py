@@ -55,7 +55,7 @@ def overview(trace: Trace, *, fig: Figure | None = None) -> Figure:
         draw_profile(top, trace)
         top.tick_params(labelbottom=False)
         shape = np.minimum(pixels_of(below), BINS_MAX)
-        found = region_map(trace, _shown(trace), shape=(int(shape[0]), int(shape[1])))
+        found = region_map(trace, _shown(trace), shape=(int(shape[0]), int(shape[1])), crop=True)
         draw_map(below, found, scale=place_scale(fig, below))
         _mark_gaps(top, below, trace)
         fig.align_ylabels([top, below])

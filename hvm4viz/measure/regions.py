@@ -33,7 +33,9 @@ class RegionMap:
     regions_per_bin, passes_per_bin : int
         Size of a bin; the last ones may be smaller.
     n_regions, n_passes : int
-        Size of the whole.
+        Size of what was counted.
+    all_regions : int
+        Regions in use; above ``n_regions`` nothing was counted if the map was cropped.
     """
 
     values: NDArray[np.float64]
@@ -43,6 +45,7 @@ class RegionMap:
     passes_per_bin: int
     n_regions: int
     n_passes: int
+    all_regions: int
 
     @property
     def is_binned(self) -> bool:
@@ -51,7 +54,12 @@ class RegionMap:
 
 
 def region_map(
-    trace: Trace, what: What = "deferrals", *, shape: tuple[int, int] = (512, 512), reduce: Reduce = "max"
+    trace: Trace,
+    what: What = "deferrals",
+    *,
+    shape: tuple[int, int] = (512, 512),
+    reduce: Reduce = "max",
+    crop: bool = False,
 ) -> RegionMap:
     """Count something by region and pass, in at most ``shape`` bins.
 
@@ -64,6 +72,8 @@ def region_map(
         Most bins of regions and of passes.
     reduce : {"max", "sum", "mean"}
         "max" keeps a lone count visible however much it is gathered with.
+    crop : bool
+        Leave out the regions above the last one in which something was counted, but for one.
 
     Raises
     ------
@@ -75,7 +85,9 @@ def region_map(
     for name, value, allowed in (("what", what, get_args(What)), ("reduce", reduce, get_args(Reduce))):
         if value not in allowed:
             raise ValueError(f"{name}={value!r}: must be one of {', '.join(map(repr, allowed))}")
-    n_regions, n_passes = trace.n_regions, trace.n_passes
+    n_passes, all_regions = trace.n_passes, trace.n_regions
+    sparse = [] if what == "cells" else list(_counts(trace, what))
+    n_regions = min(_last_region(trace, what, sparse) + 2, all_regions) if crop else all_regions
     region_edges, pass_edges = bin_edges(n_regions, shape[0]), bin_edges(n_passes, shape[1])
     rows, columns = region_edges.size - 1, pass_edges.size - 1
     per_region, per_pass = (int(edges[1]) if edges.size > 1 else 1 for edges in (region_edges, pass_edges))
@@ -83,12 +95,18 @@ def region_map(
     if values.size and what == "cells":
         _fill_states(values, trace, region_edges, pass_edges, reduce)
     elif values.size:
-        for passes, regions, counts in _counts(trace, what):
+        for passes, regions, counts in sparse:
             at = (regions // per_region, passes // per_pass)
             (np.maximum if reduce == "max" else np.add).at(values, at, counts)
     if values.size and reduce == "mean":
         values /= np.diff(region_edges)[:, None] * np.diff(pass_edges)
-    return RegionMap(values, what, reduce, per_region, per_pass, n_regions, n_passes)
+    return RegionMap(values, what, reduce, per_region, per_pass, n_regions, n_passes, all_regions)
+
+
+def _last_region(trace: Trace, what: What, counts: list[_Counts]) -> int:
+    """Find the last region in which something was counted, or at least the first one."""
+    found = [trace.cells.keys] if what == "cells" else [regions for _, regions, _ in counts]
+    return max((int(regions.max()) for regions in found if regions.size), default=min(trace.n_regions, 1) - 1)
 
 
 def _counts(trace: Trace, what: What) -> Iterator[_Counts]:
@@ -130,6 +148,7 @@ def _fill_states(
     """Fill in the cells in use: what holds when a bin begins, and what it changes to."""
     cells = trace.cells
     state = np.zeros(cells.width)
+    shown = int(region_edges[-1])
     gather = np.maximum if reduce == "max" else np.add
     for column in range(values.shape[1]):
         found = np.zeros(cells.width)
@@ -142,4 +161,4 @@ def _fill_states(
                 found[:] = state
             else:
                 np.maximum.at(found, cells.keys[entries], cells.states[entries])
-        values[:, column] = gather.reduceat(found, region_edges[:-1])
+        values[:, column] = gather.reduceat(found[:shown], region_edges[:-1])

@@ -172,12 +172,14 @@ def count_pairs(events: Ragged, region_size: int) -> Ragged:
     n_rows = events.offsets.size - 1
     at = np.flatnonzero(events.column("outcome") == DEFERRED)
     rows = np.searchsorted(events.offsets, at, side="right") - 1
-    keys = np.empty((at.size, 3), np.int64)
-    keys[:, 0] = rows
-    keys[:, 1] = events.column("loc")[at] // region_size
-    keys[:, 2] = events.column("slot")[at] // region_size
-    found, counts = np.unique(keys, axis=0, return_counts=True)
-    return ragged(found[:, 0], n_rows, records(TABLES["pairs"], home=found[:, 1], owner=found[:, 2], count=counts))
+    homes = events.column("loc")[at].astype(np.uint64) // np.uint64(region_size)
+    owners = events.column("slot")[at].astype(np.uint64) // np.uint64(region_size)
+    pairs, place = np.unique(homes << np.uint64(32) | owners, return_inverse=True)
+    found, counts = np.unique(rows * max(pairs.size, 1) + place, return_counts=True)
+    rows, place = np.divmod(found, max(pairs.size, 1))
+    pairs = pairs[place]
+    values = records(TABLES["pairs"], home=pairs >> np.uint64(32), owner=pairs & np.uint64(0xFFFFFFFF), count=counts)
+    return ragged(rows, n_rows, values)
 
 
 def no_values(n_rows: int, dtype: np.dtype[np.void]) -> Ragged:

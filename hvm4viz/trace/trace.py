@@ -205,6 +205,11 @@ class Trace:
         """Entries deferred in all passes together."""
         return int(self.deferral_sizes.sum())
 
+    @property
+    def n_contentions(self) -> int:
+        """Entries that met a slot which another live task held, in all passes together."""
+        return int(self.contention_sizes.sum())
+
     @cached_property
     def rules(self) -> Sparse:
         """Interactions by pass and rule; names are ``header.rules``."""

@@ -134,7 +134,7 @@ def test_the_map_says_what_it_shows() -> None:
     assert "deferrals by home region" in headings(worked_example())
     assert "entries by home region" in headings(record([one_pass(0, [event(3)])]))
     assert "cells in use" in headings(record([one_pass(0, [event(3)])], level="counts"))
-    assert "each pixel: max over" in headings(huge())
+    assert "each pixel: max of" in headings(huge())
 
 
 def test_the_digest_is_shown_by_its_first_four_digits() -> None:
@@ -152,9 +152,9 @@ def test_a_lone_deferral_is_a_dark_dot_in_the_picture() -> None:
     canvas: Any = figure.canvas
     canvas.draw()
     picture = np.asarray(canvas.buffer_rgba())
-    box = figure.axes[1].get_window_extent().padded(-3)
-    top, bottom = picture.shape[0] - int(box.y1), picture.shape[0] - int(box.y0)
-    inside = picture[top:bottom, int(box.x0) : int(box.x1), :3].astype(int).sum(axis=2)
+    box = figure.axes[1].get_window_extent()
+    top, bottom = picture.shape[0] - int(box.y1), picture.shape[0] - int(box.y0) - 3
+    inside = picture[top:bottom, int(box.x0) + 3 : int(box.x1), :3].astype(int).sum(axis=2)
     assert 1 <= (inside < 330).sum() <= 20
 
 

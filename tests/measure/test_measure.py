@@ -142,3 +142,15 @@ def test_rules_fired(trace: Trace) -> None:
     assert found == {name: count for name, count in told.items() if count}
     assert list(found.values()) == sorted(found.values(), reverse=True)
     assert rules_fired(record([])) == {}
+
+
+def test_a_cropped_map_leaves_out_what_is_empty_above() -> None:
+    passes = [one_pass(p, [event(64 * p + 1)], n_regions=5) for p in range(3)]
+    trace = record(passes)
+    whole, cropped = region_map(trace, "entries"), region_map(trace, "entries", crop=True)
+    assert (whole.n_regions, whole.all_regions) == (8, 8)
+    assert (cropped.n_regions, cropped.all_regions) == (4, 8)
+    assert np.array_equal(cropped.values, whole.values[:4])
+    for what in ("deferrals", "cells"):
+        assert region_map(trace, what, crop=True).n_regions == (2 if what == "deferrals" else 4)
+    assert region_map(record([]), crop=True).values.shape == (2, 0)
