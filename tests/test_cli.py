@@ -21,7 +21,7 @@ from hvm4viz.commands import CODES
 ROOT = Path(__file__).parents[1]
 WORDS = ROOT / "notebooks/programs/words.hvm4"
 PAIR = "@main = #Pair{#Pair{1, 2}, #Pair{3, 4}}"
-LOOP = "@loop = λx. @loop(x + 1)\n@main = @loop(0)"
+LOOP = "@main = @main"
 GROWS = "@build = λ{0: []; λ&n. n <> @build(n - 1)}\n@main = @build(1000000)"
 
 Written = Callable[[str], str]
@@ -295,7 +295,10 @@ def command(*arguments: str) -> list[str]:
 def test_an_interrupt_keeps_the_trace(written: Written, tmp_path: Path) -> None:
     trace = tmp_path / "stopped.hvt"
     process = subprocess.Popen(
-        command("run", written(LOOP), "-o", str(trace)), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        command("run", written(LOOP), "-o", str(trace), "--fuel", "1000"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     )
     deadline = time.monotonic() + 60
     while not (trace.exists() and trace.stat().st_size > 4096) and time.monotonic() < deadline:

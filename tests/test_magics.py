@@ -130,7 +130,7 @@ def test_a_syntax_error_is_shown_without_frames_and_fails_the_cell(notebook: Not
 
 def test_a_stopped_run_is_bound_shown_and_fails_the_cell(notebook: Notebook) -> None:
     with pytest.raises(hvm4viz.Hvm4vizError, match="raise timeout") as caught:
-        notebook("%%hvm4 --timeout 0.3 -o stopped\n@loop = λx. @loop(x + 1)\n@main = @loop(0)")
+        notebook("%%hvm4 --timeout 0.3 -o stopped\n@main = @main")
     run = notebook.names["stopped"]
     assert run.status == "timeout"
     assert run.trace.n_passes > 0
