@@ -126,10 +126,17 @@ class CpuDevice:
     def __init__(self, workers: int | None = None) -> None:
         self.workers = workers or os.cpu_count() or 1
         self.name = f"cpu ({platform.machine() or 'unknown'}, {self.workers} worker{'s' * (self.workers != 1)})"
+        self._kernels: dict[str, CpuKernel] = {}
         self._pool = ThreadPoolExecutor(self.workers, "hvm4viz") if self.workers > 1 else None
 
     def kernel(self, source: str) -> CpuKernel:
         """Compile a kernel text, or load it from the cache."""
+        known = self._kernels.get(source)
+        if known is None:
+            known = self._kernels[source] = self._load(source)
+        return known
+
+    def _load(self, source: str) -> CpuKernel:
         text, entries = wrap(source)
         path = library(text)
         try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 from hvm4viz.rules import Rule, kernel_folder, parse_rule, rule_table
 
@@ -168,6 +168,7 @@ class Kernel:
         return hashlib.sha256(self.text.encode()).hexdigest()
 
 
+@cache
 def kernel() -> Kernel:
     """Return the kernel as shipped; edit one interaction with ``Kernel.replace``."""
     return Kernel(rule_table())
