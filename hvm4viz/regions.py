@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hvm4viz.kernel_text import abi
+from hvm4viz.limits import FIELDS_MAX
 from hvm4viz.settings import Machine
 
 
@@ -99,7 +100,7 @@ class Regions:
         for thread in np.flatnonzero(states["need"]):
             need, node = int(states["need"][thread]), int(states["need_node"][thread])
             if node > slice_cells:
-                size = tpb << (node - 1).bit_length()
+                size = tpb * max(FIELDS_MAX, 1 << (node - 1).bit_length())  # then every constructor fits
                 return given, (
                     f"a node of {node} cells does not fit a slice of {slice_cells} (region_size "
                     f"{self.machine.region_size} / threads_per_block {tpb}); re-run with region_size={size}"
