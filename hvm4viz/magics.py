@@ -18,6 +18,7 @@ from IPython.core.magic_arguments import MagicArgumentParser
 from IPython.display import display  # pyright: ignore[reportUnknownVariableType]
 
 from hvm4viz.arguments import add_options, explain, nearest, run_arguments
+from hvm4viz.completion import Event, completions
 from hvm4viz.errors import Hvm4vizError
 from hvm4viz.outputs import FigureRequest, requested_figures
 from hvm4viz.widgets.escape import terminal_text
@@ -51,6 +52,10 @@ class Shell(Protocol):
     """What the magics use of IPython's shell."""
 
     user_ns: dict[str, Any]
+
+    def set_hook(self, name: str, hook: Callable[..., object], *, str_key: str) -> None:
+        """Let a function complete what follows a word."""
+        ...
 
     def register_magic_function(self, func: Callable[..., object], magic_kind: str, magic_name: str) -> None:
         """Make a function a magic."""
@@ -256,3 +261,10 @@ def register(shell: Shell) -> None:
     magics = Hvm4Magics(shell)
     Hvm4Magics.hvm4.__doc__ = magics.cell_parser.format_help()
     shell.register_magic_function(magics.hvm4, magic_kind="line_cell", magic_name="hvm4")
+
+    def complete(shell: object, event: Event) -> list[str]:
+        del shell
+        return completions(magics, event)
+
+    for word in ("%hvm4", "%%hvm4"):
+        shell.set_hook("complete_command", complete, str_key=word)

@@ -30,7 +30,7 @@ LAYERS = (
     {"outcome"},
     {"execution"},
     {"run"},
-    {"options", "arguments", "outputs", "lab", "streams"},
+    {"options", "arguments", "outputs", "completion", "lab", "streams"},
     {"commands", "magics"},
     {"cli"},
     {"__init__"},
