@@ -46,7 +46,7 @@ class Cases(Frame):
         match = reader.try_match(match_case)
         if match is not None:
             self.heads.append(self._head(reader, match.lastindex or 0, match.group(match.lastindex or 0)))
-            reader.expect(":", "an entry that starts like a case is one: for a default write _: before it")
+            reader.expect(":", "a case is #Name: term; a default that starts like a case needs _: before it")
             return None
         self.default = True
         if self.heads:

@@ -66,7 +66,9 @@ class Files:
         try:
             path = (folder / written).resolve()
             if not path.is_relative_to(root):
-                raise Unreadable(f"it lies outside the root folder {root}; allow a wider one with root= or --include-root")
+                raise Unreadable(
+                    f"it lies outside the root folder {root}; allow a wider one with root= or --include-root"
+                )
             if path in self.seen:
                 return None
             text = self.known[path] if path in self.known else read_source(path)

@@ -7,7 +7,16 @@ from typing import Final
 from hvm4viz import limits
 from hvm4viz.syntax.core import SEQ
 from hvm4viz.syntax.reader import Frame, Reader
-from hvm4viz.syntax.tokens import find_numbers, match_flat_list, match_numbers, match_separator, number
+from hvm4viz.syntax.tokens import (
+    find_numbers,
+    match_closing,
+    match_constructor,
+    match_flat_list,
+    match_list_item,
+    match_numbers,
+    match_separator,
+    number,
+)
 from hvm4viz.term import EXT_SHIFT, NIL, TAG_SHIFT, Tag, pack
 
 NIL_WORD: Final = pack(Tag.C00, NIL)
@@ -30,42 +39,56 @@ class Items(Frame):
 
     def begin(self, reader: Reader) -> int | None:
         """Ask for the first item, or finish at once if there is none."""
-        reader.skip()
-        if reader.text.startswith(self.closing, reader.pos):
-            reader.pos += 1
+        match = match_closing(reader.text, reader.pos)
+        assert match is not None
+        if match[1] == self.closing:
+            reader.pos = match.end()
             reader.span = self.start << 32 | reader.pos
             return self.finish(reader)
+        reader.pos = match.start(1) if match[1] else match.end()
         return self.ask(reader)
 
     def ask(self, reader: Reader) -> int | None:
-        """Ask for an item; numbers in a row are taken at once."""
-        text, start = reader.text, reader.pos
-        if text[start : start + 1] <= "9" and (match := match_numbers(text, start)):
+        """Take the items that are literals, then finish, or ask for the first one that is not."""
+        text = reader.text
+        while self._take_literals(reader, text, reader.pos):
+            if self._closes(reader):
+                return self.finish(reader)
+        reader.stack.append(self)
+        reader.level = 0
+        if reader.pos >= len(text):
+            reader.fail(self.closing)
+        return None
+
+    def _take_literals(self, reader: Reader, text: str, start: int) -> bool:
+        """Take numbers in a row, or a list of numbers, if that is all there is up to the next comma."""
+        sign = text[start : start + 1]
+        if sign <= "9" and (match := match_numbers(text, start)):
             reader.pos = match.end()
             for item in find_numbers(text, start, reader.pos):
                 self.items.append(_NUM | number(item[0]))
                 self.spans.append(item.start() << 32 | item.end())
-            return self.follow(reader)
-        reader.stack.append(self)
-        reader.level = 0
-        if start >= len(text):
-            reader.fail(self.closing)
-        return None
+            return True
+        if sign == "[" and (match := match_list_item(text, start + 1)):
+            self.items.append(_flat_list(reader, start, match.end()))
+            self.spans.append(reader.span)
+            return True
+        return False
 
     def resume(self, reader: Reader, term: int) -> int | None:
         """Keep the item, and go on behind the comma."""
         self.items.append(term)
         self.spans.append(reader.span)
-        return self.follow(reader)
+        return self.finish(reader) if self._closes(reader) else self.ask(reader)
 
-    def follow(self, reader: Reader) -> int | None:
-        """Go on behind an item: finish, or ask for the next one."""
+    def _closes(self, reader: Reader) -> bool:
+        """Go on behind an item: tell whether the form ends there."""
         match = match_separator(reader.text, reader.pos)
         assert match is not None
         sign = match[1]
         if sign is None:
             reader.pos = match.end()
-            return self.ask(reader)
+            return False
         if sign != self.closing:
             reader.pos = match.start(1)
             reader.stack.append(self)  # for the hint
@@ -73,7 +96,7 @@ class Items(Frame):
         reader.pos = match.end()
         reader.level = self.level
         reader.span = self.start << 32 | reader.pos
-        return self.finish(reader)
+        return True
 
     def finish(self, reader: Reader) -> int:
         """Build the term from all items; ``reader.span`` is that of the whole form."""
@@ -170,27 +193,36 @@ class Primitive(Items):
         return reader.core.node(Tag.PRI, self.id, self.items, self.spans)
 
 
+def _flat_list(reader: Reader, start: int, end: int) -> int:
+    """Build the list of the numbers between two offsets."""
+    reader.pos = end
+    reader.span = start << 32 | end
+    items: list[int] = []
+    spans: list[int] = []
+    for item in find_numbers(reader.text, start, end):
+        items.append(_NUM | number(item[0]))
+        spans.append(item.start() << 32 | item.end())
+    return build_list(reader, items, spans)
+
+
 def read_list(reader: Reader, start: int) -> int | None:
     """Read on behind ``[``."""
     flat = match_flat_list(reader.text, reader.pos)
     if flat is not None:
-        numbers = list(find_numbers(reader.text, reader.pos, flat.end()))
-        reader.pos = flat.end()
-        reader.span = start << 32 | reader.pos
-        items = [_NUM | number(item[0]) for item in numbers]
-        spans = [item.start() << 32 | item.end() for item in numbers]
-        return build_list(reader, items, spans)
+        return _flat_list(reader, start, flat.end())
     return List(reader, start, start).begin(reader)
 
 
 def read_constructor(reader: Reader, start: int) -> int | None:
     """Read on behind ``#``."""
-    name = reader.name()
-    end = reader.pos
-    if reader.take("{"):
-        return Constructor(reader, start, name).begin(reader)
-    reader.span = start << 32 | end
-    return _C00 << TAG_SHIFT | reader.constructor_id(name) << EXT_SHIFT
+    match = match_constructor(reader.text, reader.pos)
+    if match is None:
+        reader.fail("name", "a constructor is #Name or #Name{a, b}")
+    reader.pos = match.end()
+    if match[2]:
+        return Constructor(reader, start, match[1]).begin(reader)
+    reader.span = start << 32 | reader.pos
+    return _C00 << TAG_SHIFT | reader.constructor_id(match[1]) << EXT_SHIFT
 
 
 def read_primitive(reader: Reader, start: int) -> int | None:

@@ -43,10 +43,13 @@ def read_string(reader: Reader, start: int) -> int:
     """Read a string as the list of its characters."""
     match = match_string(reader.text, start)
     if match is None:
-        fence = reader.text[start]
-        opening = reader.where(start << 32)
-        reader.pos = len(reader.text)
-        reader.fail("character", f"the string that starts at {opening.line}:{opening.col} has no closing {fence}")
+        raise reader.fault(
+            "string without an end",
+            start << 32 | start + 1,
+            expected="character",
+            detected="EOF",
+            hint=f"a string goes on to the next {reader.text[start]}, over line breaks too",
+        )
     reader.pos = match.end()
     reader.span = start << 32 | reader.pos
     text = unescape(match[2])

@@ -22,6 +22,14 @@ ATOM_ONLY: Final = 100
 """Level at which nothing continues a term."""
 
 _STARTS_ATOM: Final = re.compile(r"[A-Za-z0-9λ!&#@%^↑*(\[\"`']").match
+_TERM_HINT: Final = "a term is missing: a name, number, string, λ, !, &, #, @, [ or ( would start one"
+_TERM_HINTS: Final = {
+    "\\": "a function is λx. body",
+    "-": "numbers have no sign: write 0 - 1",
+    ",": "a comma stands between two items; cases are parted by ;",
+    ";": "items are parted by commas; a ; stands behind a case, a branch, or the value of a let",
+    "_": "a name starts with a letter; _: is the default of a case function, behind its cases",
+}
 _SIGNS: Final = {text: sign(text) for text in "(){}=:;,.λ!&@\"'"}
 
 
@@ -203,9 +211,9 @@ class Reader:
         opened = next((opener for frame in reversed(self.stack) if (opener := frame.opener())), None)
         at_end = self.pos >= len(self.text)
         if expected == "name" and not (at_end and opened):
-            if self.text.startswith(":", self.pos) and self.text[: self.pos].endswith("<>"):
+            if self.text.startswith("<>:", max(0, self.pos - 2)):
                 return "a case that starts with <> needs a ; before it"
-            return "a term is missing: a name, number, string, λ, !, &, #, @, [ or ( would start one"
+            return _TERM_HINTS.get(self.text[self.pos : self.pos + 1], _TERM_HINT)
         if opened is None:
             return ""
         place = self.where(opened[0] << 32)

@@ -30,7 +30,7 @@ def _bound(view: View, cell: int, place: Place) -> list[Piece]:
     """Show a variable by its binder's cell: its substitution, or its name."""
     if view.raw(cell) & SUB_BIT:
         return [(cell, Place(place.depth, quoted=False))]
-    return ["_" if place.quoted else view.binder(cell)]
+    return ["_" if place.quoted and not view.known(cell) else view.binder(cell)]
 
 
 def _end(view: View, word: int, place: Place, _done: list[int]) -> list[Piece]:
@@ -123,10 +123,9 @@ def _unscoped(view: View, word: int, place: Place, done: list[int]) -> list[Piec
     names: list[str] = []
     cell = val_of(word)
     while len(names) < 2 and tag_of(function := view.word(cell, place)) == Tag.LAM and view.enter(cell, place, done):
-        head, body = _function(view, function, place, done)
-        names.append(str(head)[1:-1])
-        assert isinstance(body, tuple)
-        cell, place = body
+        cell = val_of(function)
+        names.append(alpha(place.depth + 1) if place.environment is not None else view.binder(cell))
+        place = place.below(entry=True)
     names += ["_"] * (2 - len(names))
     return [f"! {names[0]} = λ {names[1]} ; ", (cell, place)]
 

@@ -32,10 +32,12 @@ match_atom: Final = _pattern(rf"(?:({NUMBER})(?!n)|({NAME})(?:{BLANK}([₀₁]))
 match_infix: Final = _pattern(r"(?:(~>|<>|===|\.&\.|\.\|\.)|(&&|\|\||<<|>>|<=|>=|==|!=|[-^*/%+<>~])|(\())")
 
 match_name: Final = _pattern(f"({NAME})")
+match_constructor: Final = _pattern(rf"({NAME})(?:{BLANK}(\{{))?+")
 match_string: Final = re.compile(r"([\"`])((?:(?!\1)[^\\]|\\.)*+)\1", re.DOTALL).match
 match_character: Final = re.compile(r"'(\\.|[^\\])'", re.DOTALL).match
 
-# Behind an item: an optional comma, then perhaps a closing sign (group 1).
+# Where items start, perhaps a closing sign (group 1); behind an item, the same after an optional comma.
+match_closing: Final = _pattern(r"([)\]}])?+")
 match_separator: Final = _pattern(rf"(?:,{BLANK})?+([)\]}}])?")
 match_comma: Final = _pattern(",?+")
 match_semicolon: Final = _pattern(";?+")
@@ -44,7 +46,9 @@ match_semicolon: Final = _pattern(";?+")
 _GAP: Final = r"[ \t\r\n]*+"
 _NUMBERS: Final = rf"{_GAP}{NUMBER}(?:{_GAP},{_GAP}{NUMBER})*"
 match_numbers: Final = re.compile(rf"{_NUMBERS}(?={_GAP}[,)\]}}])").match
-match_flat_list: Final = re.compile(rf"{_NUMBERS}{_GAP},?+{_GAP}\]").match
+_FLAT_LIST: Final = rf"{_NUMBERS}{_GAP},?+{_GAP}\]"
+match_flat_list: Final = re.compile(_FLAT_LIST).match
+match_list_item: Final = re.compile(rf"{_FLAT_LIST}(?={_GAP}[,)\]}}])").match
 find_numbers: Final = re.compile(r"[0-9]++").finditer
 
 match_definition: Final = _pattern(f"@{BLANK}({NAME}){BLANK}=")

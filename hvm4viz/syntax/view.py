@@ -79,6 +79,10 @@ class View:
         except IndexError:
             return 0
 
+    def known(self, cell: int) -> bool:
+        """Tell whether a λ has a name by its cell."""
+        return cell in self._lower
+
     def binder(self, cell: int) -> str:
         """Return the name of a λ by its cell."""
         return alpha(self._lower.setdefault(cell, len(self._lower) + 1))

@@ -11,14 +11,10 @@ from typing import Final
 
 from hvm4viz import limits
 from hvm4viz.syntax.core import AUTO, CHAIN, LAYERS, SEQ, TEXT
+from hvm4viz.syntax.literal_cells import CON_WORD, SUC_WORD, layer_cells, list_cells, text_cells
 from hvm4viz.syntax.parser import Definition, Parsed
-from hvm4viz.term import CHR, CON, EXT_MASK, EXT_SHIFT, LAM_ERA, NIL, SUC, TAG_SHIFT, VAL_MASK, Tag, arity_of, pack
+from hvm4viz.term import EXT_MASK, EXT_SHIFT, LAM_ERA, TAG_SHIFT, VAL_MASK, Tag, arity_of, pack
 
-_CON: Final = pack(Tag.C00 + 2, CON)
-_SUC: Final = pack(Tag.C00 + 1, SUC)
-_CHR: Final = pack(Tag.C00 + 1, CHR)
-_NIL: Final = pack(Tag.C00, NIL)
-_NUM: Final = pack(Tag.NUM)
 _LAM: Final = pack(Tag.LAM)
 _DUP: Final = pack(Tag.DUP)
 _BJV: Final = pack(Tag.BJV)
@@ -28,9 +24,6 @@ _HEAD: Final = ~VAL_MASK
 
 _ARITIES: Final = tuple(arity_of(tag << TAG_SHIFT) for tag in range(128))
 _LEAVES: Final = frozenset(map(int, (Tag.C00, Tag.NUM, Tag.REF, Tag.NAM, Tag.ERA, Tag.ANY)))
-
-_SHORT: Final = 12
-"""Items up to which a list is faster written one by one."""
 
 _Item = tuple[int, int, int, int]
 """A core term, the cell it goes to, how many binders are around it, and how many environment entries."""
@@ -213,59 +206,40 @@ class Writer:
 
     # Literals that stand for many nodes.
 
+    def _room(self, count: int) -> int:
+        """Return the location of the next cell, if so many fit."""
+        first = len(self.words)
+        if first + count > limits.STATIC_CELLS_MAX:
+            raise BookFull
+        return first
+
     def _layers(self, term: int, cell: int, level: int, entries: int) -> None:
         """Write layers of #SUC."""
         count = term >> EXT_SHIFT & EXT_MASK
         source = term & VAL_MASK
-        first = len(self.words)
-        if first + count > limits.STATIC_CELLS_MAX:
-            raise BookFull
+        first = self._room(count)
         span = self._core.spans[source]
-        self._cells(array("Q", range(_SUC | first + 1, (_SUC | first) + count)), array("Q", [span]) * (count - 1))
+        self._cells(layer_cells(first, count), array("Q", [span]) * (count - 1))
         inner = self._cells([0], [span])
-        self.words[cell] = _SUC | first
+        self.words[cell] = SUC_WORD | first
         self._stack.append((self._core.cells[source], inner, level, entries))
 
     def _sequence(self, term: int, cell: int, level: int, entries: int) -> None:
-        """Write a list: a #CON for each item, item and tail side by side."""
+        """Write a list: a #CON for each item."""
         count = term >> EXT_SHIFT & EXT_MASK
         source = term & VAL_MASK
-        first = len(self.words)
-        if first + 2 * count > limits.STATIC_CELLS_MAX:
-            raise BookFull
+        first = self._room(2 * count)
         items = self._core.cells[source : source + count + 1]
-        span = self._core.spans[source + count]
-        self.words[cell] = _CON | first
-        if count <= _SHORT:
-            for index in range(count):
-                self.words.append(items[index])
-                self.spans.append(self._core.spans[source + index])
-                self.words.append((_CON | first) + 2 * index + 2)
-                self.spans.append(span)
-        else:
-            words = array("Q", bytes(16 * count))
-            words[0::2] = items[:-1]
-            words[1::2] = array("Q", range((_CON | first) + 2, (_CON | first) + 2 * count + 2, 2))
-            spans = array("Q", [span]) * (2 * count)
-            spans[0::2] = self._core.spans[source : source + count]
-            self._cells(words, spans)
-        self.words[-1] = items[-1]
+        self._cells(list_cells(first, items), array("Q", [self._core.spans[source + count]]) * (2 * count))
+        self.spans[first::2] = self._core.spans[source : source + count]
+        self.words[cell] = CON_WORD | first
         for index in range(count - 1, -1, -1):
             if items[index] >> TAG_SHIFT not in _LEAVES:
                 self._stack.append((items[index], first + 2 * index, level, entries))
 
     def _text(self, term: int, cell: int, _level: int, _entries: int) -> None:
-        """Write a string: a #CON for each character, then the numbers in the #CHRs."""
+        """Write a string."""
         text = self._core.texts[term & VAL_MASK]
-        count = len(text)
-        first = len(self.words)
-        if first + 3 * count > limits.STATIC_CELLS_MAX:
-            raise BookFull
-        words = array("Q", bytes(16 * count))
-        codes = first + 2 * count
-        words[0::2] = array("Q", range(_CHR | codes, (_CHR | codes) + count))
-        words[1::2] = array("Q", range((_CON | first) + 2, (_CON | first) + 2 * count + 2, 2))
-        words[-1] = _NIL
-        words.extend([_NUM | ord(character) for character in text])
-        self._cells(words, array("Q", [self.spans[cell]]) * (3 * count))
-        self.words[cell] = _CON | first
+        first = self._room(3 * len(text))
+        self._cells(text_cells(first, text), array("Q", [self.spans[cell]]) * (3 * len(text)))
+        self.words[cell] = CON_WORD | first

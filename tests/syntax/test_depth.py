@@ -46,6 +46,7 @@ NESTS: dict[str, Callable[[int], tuple[str, str | None]]] = {
     "nats": lambda n: ("1n+" * n + "@x", f"{n}n+@x"),
     "primitives": lambda n: ("%gnf(" * n + "1" + ")" * n, "%gnf(" * n + "1" + ")" * n),
     "comments": lambda n: ("//x\n" * n + "1", "1"),
+    "commented items": lambda n: ("[" + "1,//c\n[2],//c\n" * n + "]", "[" + ",".join(["1,[2]"] * n) + "]"),
     "blanks": lambda n: (" \n" * n + "1", "1"),
     "strings": lambda n: ('["' + "a" * n + '"]', None),
     "escapes": lambda n: ('"' + "\\n" * n + '"', '"' + "\\n" * n + '"'),
