@@ -132,7 +132,15 @@ class Execution:
         used = request.kernel or kernel()
         program, machine = request.program, request.machine
         self._book: Book = program.book if program else parse("").book
-        self.store = Store(machine, self.device, used, self._book, request.words, count=request.record != "off", stamps=request.stamps)
+        self.store = Store(
+            machine,
+            self.device,
+            used,
+            self._book,
+            request.words,
+            count=request.record != "off",
+            stamps=request.stamps,
+        )
         lift = request.mode == "collapse"
         self.evaluator: Evaluator | None = None
         if request.on_cpu:
@@ -222,9 +230,9 @@ class Execution:
         fault = self.engine.fault(stop.record)
         program = self.request.program
         where = ""
-        if program is not None and fault.definition >= 0:
-            span = program.span(fault.place) if fault.place else None
-            where = f" in @{program.book.names[fault.definition]}" + (f" at {span}" if span else "")
+        span = program.span(fault.place) if program is not None else None
+        if span is not None:
+            where = f" in @{self._book.names[int(self._book.definition[fault.place])]} at {span}"
         if stop.status == "primitive":
             name = self._primitive(fault.place)
             return (

@@ -72,9 +72,9 @@ def primitive(name: str, *, arity: int) -> Callable[[Callable[..., Any]], Callab
     ValueError
         If the name is none, or taken, or the arity is out of range.
     """
+    register_primitive(name, arity)
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
-        register_primitive(name, arity)
         _functions[name] = function
         return function
 

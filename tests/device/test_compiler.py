@@ -93,9 +93,13 @@ def test_damaged_library_in_the_cache_is_built_again(tmp_path: Path, monkeypatch
     from hvm4viz.device.cpu import CpuDevice, wrap
 
     monkeypatch.setenv("HVM4VIZ_CACHE", str(tmp_path))
-    source = "#define ENTRY(n) extern \"C\" void n\n#define GRID_INDEX unsigned index\ntypedef unsigned uint;\n" + (
-        "#define BUFFER(type, name, slot) type* name\nENTRY(nothing)(BUFFER(uint, a, 0), GRID_INDEX) {}\n"
-    )
+    source = """
+typedef unsigned uint;
+#define ENTRY(n) extern "C" void n
+#define GRID_INDEX unsigned index
+#define BUFFER(type, name, slot) type* name
+ENTRY(nothing)(BUFFER(uint, a, 0), GRID_INDEX) {}
+"""
     compiler.library(wrap(source)[0]).write_bytes(b"not a library")
 
     CpuDevice(1).kernel(source).function("nothing")(1, CpuDevice(1).buffer(4))

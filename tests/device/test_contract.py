@@ -15,7 +15,9 @@ typedef unsigned uint;
 #define ENTRY(name) extern "C" void name
 #define BUFFER(type, name, slot) type* name
 #define GRID_INDEX unsigned index
-ENTRY(add_index)(BUFFER(unsigned, out, 0), BUFFER(const unsigned, in, 1), GRID_INDEX) { out[index] = in[index] + index; }
+ENTRY(add_index)(BUFFER(unsigned, out, 0), BUFFER(const unsigned, in, 1), GRID_INDEX) {
+  out[index] = in[index] + index;
+}
 """
 
 

@@ -42,7 +42,7 @@ def test_nested_pairs_walk_breadth_first() -> None:
 
 
 def shared_pair() -> hv.Heap:
-    """``! x &L= &L{1, 2}; #Pair{x₀, #Pair{3, x₁}}``: slot 1 in region 0, fields 8, 9 in region 1, 17, 18 in region 2."""
+    """Lay out ``! x &L= &L{1, 2}; #Pair{x₀, #Pair{3, x₁}}`` over three regions."""
     builder = HeapBuilder(24)
     builder.put(0, Tag.C00 + 2, PAIR, 8)
     builder.put(1, Tag.SUP, 5, 5).numbers(5, [1, 2])

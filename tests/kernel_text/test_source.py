@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from hvm4viz.kernel_text.source import kernel
+from hvm4viz.rules import kernel_folder
+
+
+def test_text_is_the_same_every_time() -> None:
+    assert kernel().text == kernel().replace("APP-LAM", kernel().rules[kernel().names.index("APP-LAM")].text).text
+
+
+def test_every_rule_is_dispatched() -> None:
+    text = kernel().text
+
+    for number, rule in enumerate(kernel().rules):
+        assert f"step_count(w, {number}u);" in text
+        assert f"rule_{rule.file}(w);" in text
+
+
+def test_every_file_of_the_folder_is_in_the_text() -> None:
+    text = kernel().text
+
+    for path in (*kernel_folder().glob("*.h"), *kernel_folder().glob("*.metal")):
+        assert f"// ==== {path.name}\n" in text
+
+
+def test_replacing_a_rule_changes_text_and_digest() -> None:
+    rule = kernel().rules[0]
+    edited = kernel().replace(rule.name, rule.text + "// more\n")
+
+    assert edited.digest != kernel().digest
+    assert edited.names == kernel().names
+
+
+def test_unknown_rule_is_named() -> None:
+    with pytest.raises(ValueError, match="'NO-RULE'"):
+        kernel().replace("NO-RULE", "")
+
+
+@pytest.mark.parametrize(
+    "word", ["goto", "double", "float", "throw", "try", "new", "virtual", "template", "long long", "std::"]
+)
+def test_nothing_outside_the_subset_is_used(word: str) -> None:
+    text = kernel().text
+    text = text[text.index("// ==== term.h") :]  # the dialect says what each compiler has
+    code = re.sub(r"//[^\n]*", "", text)
+
+    assert not re.search(rf"(?<!\w){re.escape(word)}(?!\w)", code)
+
+
+def test_no_stronger_order_than_relaxed_is_asked_for() -> None:
+    orders = set(re.findall(r"memory_order_\w+|__ATOMIC_\w+", kernel().text))
+
+    assert orders == {"memory_order_relaxed", "__ATOMIC_RELAXED"}
+
+
+def test_every_entry_point_guards_its_grid() -> None:
+    for name, body in re.findall(r"ENTRY\((\w+)\)\(.*?GRID_INDEX\) \{\n(.*?\n.*?\n)", kernel().text, re.DOTALL):
+        assert re.search(r"if \(index >= [^)]*\) return;", body), name
