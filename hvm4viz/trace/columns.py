@@ -158,9 +158,8 @@ def records(dtype: np.dtype[np.void], **columns: NDArray[Any]) -> NDArray[np.voi
 def count_outcomes(events: Ragged) -> Ragged:
     """Count the outcomes of each pass."""
     n_rows = events.offsets.size - 1
-    key = events.column("outcome").astype(np.int64)
-    if n_rows > 1:
-        key += events.rows() * N_OUTCOMES
+    key = np.repeat(np.arange(0, n_rows * N_OUTCOMES, N_OUTCOMES), np.diff(events.offsets))
+    key += events.column("outcome")
     counts = np.bincount(key, minlength=n_rows * N_OUTCOMES)
     at = np.flatnonzero(counts)
     values = records(TABLES["outcomes"], outcome=at % N_OUTCOMES, count=counts[at])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, Literal, get_args
 
@@ -42,7 +43,13 @@ CHUNK_PASSES: Final = 4096
 FLUSH_S: Final = 0.2
 """Longest that an acknowledged pass waits for the next one before both are written, in seconds."""
 
-_Pending = tuple[int, tuple[int, ...], bytes | memoryview, bytes, bytes, bytes, tuple[tuple[int, int], ...]]
+_INDEX: Final = np.dtype([("index", np.intp)])
+
+_Pending = tuple[
+    int, tuple[int, ...], bytes | memoryview, bytes, bytes, bytes, bytes, bytes, tuple[tuple[int, int], ...]
+]
+"""A pass: number, row, events, rules, regions that changed and their cells, regions written remotely and their cells,
+regions given."""
 
 
 class Recorder:
@@ -130,6 +137,9 @@ class Recorder:
             self._keep = False
         if size > CHUNK_BYTES:
             self._seal()
+        cells, remote = record.cells, record.remote
+        changed = self._changed(cells)
+        found = (remote if remote.size < 256 else remote != 0).nonzero()[0]  # slower for few, faster for many
         # A pass enters by one append, so that an interrupt cannot leave half of it.
         self._pending.append(
             (
@@ -145,11 +155,14 @@ class Recorder:
                 ),
                 events.tobytes() if self._keep or size <= CHUNK_BYTES else _view(events),
                 record.rules.tobytes(),
-                self._changes(record.cells),
-                _nonzero(record.remote),
+                changed.tobytes(),
+                cells[changed].tobytes(),
+                found.tobytes(),
+                remote[found].tobytes() if found.size else b"",
                 record.given,
             )
         )
+        self._cells[changed] = cells[changed]
         self._pending_bytes += size
         self._bytes += size if self._keep else PASS_BYTES
         if (
@@ -190,20 +203,13 @@ class Recorder:
             )
         return self._trace
 
-    def _changes(self, cells: NDArray[np.uint32]) -> bytes:
-        """Return (region, cells) of the regions whose use changed since the last pass."""
-        last = self._cells
-        if cells.size != last.size:
-            last = np.zeros(cells.size, np.uint32)
-            last[: self._cells.size] = self._cells[: cells.size]
-            self._cells = last
-        at = (cells != last).nonzero()[0]
-        if not at.size:
-            return b""
-        out = np.empty((at.size, 2), np.uint32)
-        out[:, 0] = at
-        last[at] = out[:, 1] = cells[at]
-        return out.tobytes()
+    def _changed(self, cells: NDArray[np.uint32]) -> NDArray[np.intp]:
+        """Return the regions whose use changed since the last pass."""
+        if cells.size != self._cells.size:
+            last = self._cells
+            self._cells = np.zeros(cells.size, np.uint32)
+            self._cells[: last.size] = last[: cells.size]
+        return (cells != self._cells).nonzero()[0]
 
     def _seal(self) -> None:
         """Gather the pending passes into a chunk."""
@@ -237,7 +243,7 @@ class Recorder:
         self._flushed_at = time.monotonic()
 
     def _chunk(self, first: int, pending: list[_Pending]) -> Chunk:
-        _, rows, events, rules, cells, remote, given = zip(*pending, strict=True)
+        _, rows, events, rules, changed, cells, found, remote, given = zip(*pending, strict=True)
         n_rows = len(pending)
         region_size = self._header.region_size if self._header else 1
         all_events = from_parts(events, EVENT)
@@ -248,8 +254,8 @@ class Recorder:
             tables={
                 "outcomes": count_outcomes(all_events),
                 "rules": _dense_counts(rules),
-                "cells": from_parts(cells, TABLES["cells"]),
-                "remote": from_parts(remote, TABLES["remote"]),
+                "cells": _listed(changed, cells, TABLES["cells"]),
+                "remote": _listed(found, remote, TABLES["remote"]),
                 "given": from_parts(
                     [np.array(pairs, np.uint32).tobytes() if pairs else b"" for pairs in given], TABLES["given"]
                 ),
@@ -264,15 +270,15 @@ def _view(events: NDArray[np.void]) -> bytes | memoryview:
     return events.view(np.uint8).data if events.flags.c_contiguous else events.tobytes()
 
 
-def _nonzero(counts: NDArray[np.uint32]) -> bytes:
-    """Return (index, count) of the counts above zero."""
-    at = (counts if counts.size < 256 else counts != 0).nonzero()[0]  # the detour is slower for few, faster for many
-    if not at.size:
-        return b""
-    out = np.empty((at.size, 2), np.uint32)
-    out[:, 0] = at
-    out[:, 1] = counts[at]
-    return out.tobytes()
+def _listed(keys: Sequence[bytes], counts: Sequence[bytes], dtype: np.dtype[np.void]) -> Ragged:
+    """Join one list of keys and one of counts a pass."""
+    key, count = dtype.names or ("", "")
+    table = from_parts(keys, _INDEX)
+    values = {
+        key: table.column("index").astype(np.uint32),
+        count: np.frombuffer(b"".join(counts), np.uint32),
+    }
+    return Ragged(table.offsets, values)
 
 
 def _dense_counts(rules: tuple[bytes, ...]) -> Ragged:

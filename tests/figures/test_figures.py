@@ -8,6 +8,7 @@ import inspect
 import io
 import warnings
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,7 @@ look = importlib.import_module("hvm4viz.figures.style")  # the package has a fun
 HOSTILE = "$\\frac{1}{0}$<script>\x00\u202e\ud800名\n" + "x" * 1000
 
 
+@cache
 def huge() -> Trace:
     """Record 10,000 passes over 10,000 regions."""
     rng = np.random.default_rng(0)

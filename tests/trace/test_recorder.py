@@ -157,7 +157,7 @@ def test_an_interrupt_between_the_steps_of_gathering_loses_and_doubles_nothing(m
         patch.setattr(kept, "_write", interrupted)
         with pytest.raises(KeyboardInterrupt):
             kept._seal()
-    stale: Any = [(3, *([None] * 6))]
+    stale: Any = [(3, *([None] * 8))]
     kept._pending = kept._pending or stale  # as if the list had not been emptied yet
     for told in passes[4:]:
         kept.on_pass(told)
