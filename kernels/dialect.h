@@ -14,11 +14,11 @@ using namespace metal;
 #define BUFFER(type, name, slot) device type* name [[buffer(slot)]]
 #define GRID_INDEX uint index [[thread_position_in_grid]]
 #define FUNC static inline
-typedef device atomic_uint Atomic32;
-FUNC uint atomic_read(Atomic32* at) { return atomic_load_explicit(at, memory_order_relaxed); }
-FUNC void atomic_write(Atomic32* at, uint word) { atomic_store_explicit(at, word, memory_order_relaxed); }
-FUNC uint atomic_or(Atomic32* at, uint bits) { return atomic_fetch_or_explicit(at, bits, memory_order_relaxed); }
-FUNC void atomic_plus(Atomic32* at, uint n) { atomic_fetch_add_explicit(at, n, memory_order_relaxed); }
+typedef atomic_uint Atomic32;
+FUNC uint atomic_read(device Atomic32* at) { return atomic_load_explicit(at, memory_order_relaxed); }
+FUNC void atomic_write(device Atomic32* at, uint word) { atomic_store_explicit(at, word, memory_order_relaxed); }
+FUNC uint atomic_or(device Atomic32* at, uint bits) { return atomic_fetch_or_explicit(at, bits, memory_order_relaxed); }
+FUNC void atomic_plus(device Atomic32* at, uint n) { atomic_fetch_add_explicit(at, n, memory_order_relaxed); }
 
 #elif defined(__CUDACC__) || defined(__CUDACC_RTC__)
 typedef unsigned int uint;

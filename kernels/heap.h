@@ -6,7 +6,7 @@
 
 struct Worker {
   DEVICE ulong* heap;
-  DEVICE Atomic32* half;       // the heap again, as 32-bit halves
+  DEVICE Atomic32* halves;       // the heap again, as 32-bit halves
   const DEVICE ulong* book;    // static terms, variables as environment indices
   const DEVICE uint* roots;    // root cell of each definition, 0 = undefined
   const DEVICE uint* owner;    // owner block of each region
@@ -80,9 +80,9 @@ FUNC bool heap_next_slice(THREAD Worker* w) {
   const uint region = w->chain[w->region];
   if (region >= w->regions) return false;
   heap_flush_used(w);
-  const uint thread = w->me & ((1u << w->tpb_shift) - 1u);
+  const uint lane = w->me & ((1u << w->tpb_shift) - 1u);
   w->region = region;
-  w->next = (region << w->region_shift) + (thread << w->slice_shift);
+  w->next = (region << w->region_shift) + (lane << w->slice_shift);
   w->mark = w->next;
   w->end = w->next + (1u << w->slice_shift);
   return true;
@@ -129,10 +129,10 @@ FUNC uint heap_alloc(THREAD Worker* w, uint n) {
 #define STAMP_ALWAYS 0x80000000u  // filled when it was made: whoever can reach it may read it
 
 FUNC bool binder_filled(THREAD Worker* w, uint loc) {
-  const uint stamp = atomic_read(w->half + 2u * (ulong)loc + 3u);
+  const uint stamp = atomic_read(w->halves + 2u * (ulong)loc + 3u);
   if (stamp == 0u) return false;
   if ((stamp & STAMP_ALWAYS) != 0u || heap_single(w) || stamp < w->now) return true;
-  return atomic_read(w->half + 2u * (ulong)loc + 4u) == w->me;
+  return atomic_read(w->halves + 2u * (ulong)loc + 4u) == w->me;
 }
 
 FUNC Term binder_value(THREAD Worker* w, uint loc) { return w->heap[loc] & ~SUB_BIT; }
@@ -140,8 +140,8 @@ FUNC Term binder_value(THREAD Worker* w, uint loc) { return w->heap[loc] & ~SUB_
 // Fill the binder of a lambda that is being consumed.
 FUNC void binder_fill(THREAD Worker* w, uint loc, Term t) {
   heap_put(w, loc, t | SUB_BIT);
-  if (!heap_single(w)) atomic_write(w->half + 2u * (ulong)loc + 4u, w->me);
-  atomic_write(w->half + 2u * (ulong)loc + 3u, w->now);
+  if (!heap_single(w)) atomic_write(w->halves + 2u * (ulong)loc + 4u, w->me);
+  atomic_write(w->halves + 2u * (ulong)loc + 3u, w->now);
   w->fills += 1u;
 }
 
@@ -164,7 +164,7 @@ FUNC void binder_make_filled(THREAD Worker* w, uint loc, Term t, uint env) {
 }
 
 FUNC uint env_entry(THREAD Worker* w, uint env, uint index) {
-  for (; index > 0u; index--) env = atomic_read(w->half + 2u * (ulong)env + 2u);
+  for (; index > 0u; index--) env = atomic_read(w->halves + 2u * (ulong)env + 2u);
   return env;
 }
 

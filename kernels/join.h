@@ -29,8 +29,8 @@ FUNC uint join_fresh_thread(THREAD Join* j, uint number, uint loc) {
   return j->params->shard_address != 0u ? join_owner(j, loc) : number % j->params->threads;
 }
 
-FUNC void join_place(THREAD Join* j, uint thread, uint origin, uint record) {
-  j->next[j->cursor[thread]++] = ((ulong)origin << 60) | ((ulong)thread << 32) | (ulong)record;
+FUNC void join_place(THREAD Join* j, uint who, uint origin, uint record) {
+  j->next[j->cursor[who]++] = ((ulong)origin << 60) | ((ulong)who << 32) | (ulong)record;
 }
 
 // Count the entries that each thread gets, and what else the host wants to know. Changes nothing but cursor and sum.
@@ -273,14 +273,14 @@ FUNC bool settle_walk(THREAD Worker* w, Term t, bool release) {
 }
 
 ENTRY(settle_frontier)(
-    BUFFER(const Params, params, 0), BUFFER(ulong, heap, 1), BUFFER(Atomic32, half, 2), BUFFER(const uint, roots, 3),
+    BUFFER(const Params, params, 0), BUFFER(ulong, heap, 1), BUFFER(Atomic32, halves, 2), BUFFER(const uint, roots, 3),
     BUFFER(uint, work, 4), BUFFER(uint, found, 5), BUFFER(uint, io, 6), GRID_INDEX) {
   GRID_INDEX_BODY
   if (index >= 1u) return;
   // io: in root cell, size of work, size of found; out status (0 ok, 1 grow), number found
   Worker worker;
   THREAD Worker* w = &worker;
-  w->heap = heap; w->half = half; w->roots = roots;
+  w->heap = heap; w->halves = halves; w->roots = roots;
   w->flags = params->flags; w->now = 0x0FFFFFFFu; w->me = 0u;
   const uint work_size = io[1], found_size = io[2];
   uint depth = 0u, seen = 0u, count = 0u;  // work: a stack from below, slots seen from above

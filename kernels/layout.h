@@ -52,7 +52,7 @@ struct Record {
 #define RECORD_SLOT 2u  // the root is a stuck slot: its term is in weak normal form, visit the children
 
 struct Event {
-  uint thread, loc, slot, interactions, cells, codes;  // codes: outcome | reason << 8 | side << 16 | origin << 24
+  uint actor, loc, slot, interactions, cells, codes;  // codes: outcome | reason << 8 | side << 16 | origin << 24
 };
 
 // items: kind << 60 | thread or count << 32 | record or cell

@@ -45,7 +45,7 @@ FUNC void pass_visit_slot(THREAD Worker* w, uint slot) {
 }
 
 FUNC void pass_event(THREAD Worker* w, DEVICE Event* event, uint root, uint origin) {
-  event->thread = w->me;
+  event->actor = w->me;
   event->loc = root;
   event->slot = w->slot;
   event->interactions = w->spent;
@@ -95,7 +95,7 @@ FUNC void pass_run_entry(THREAD Worker* w, DEVICE Record* record) {
 }
 
 ENTRY(step_frontier)(
-    BUFFER(const Params, params, 0), BUFFER(ulong, heap, 1), BUFFER(Atomic32, half, 2), BUFFER(const ulong, book, 3),
+    BUFFER(const Params, params, 0), BUFFER(ulong, heap, 1), BUFFER(Atomic32, halves, 2), BUFFER(const ulong, book, 3),
     BUFFER(const uint, roots, 4), BUFFER(const uint, owner, 5), BUFFER(const uint, chain, 6), BUFFER(Atomic32, used, 7),
     BUFFER(Atomic32, remote, 8), BUFFER(ThreadState, states, 9), BUFFER(const ulong, frontier, 10),
     BUFFER(Record, records, 11), BUFFER(ulong, items, 12), BUFFER(Event, events, 13), BUFFER(uint, rules, 14),
@@ -106,7 +106,7 @@ ENTRY(step_frontier)(
   if (state->count == 0u) return;
   Worker worker;
   THREAD Worker* w = &worker;
-  w->heap = heap; w->half = half; w->book = book; w->roots = roots; w->owner = owner; w->chain = chain;
+  w->heap = heap; w->halves = halves; w->book = book; w->roots = roots; w->owner = owner; w->chain = chain;
   w->used = used; w->remote = remote;
   w->rules = rules + (ulong)index * params->rules;
   w->items = items + state->out;
@@ -135,7 +135,7 @@ ENTRY(step_frontier)(
 // io: in number of ranges on the stack, how many of them are not ours, room for ranges, room for events, whether a
 // task is at work in the record; out number of ranges, whether a task is at work, events, whether something stopped it
 ENTRY(step_depth_first)(
-    BUFFER(const Params, params, 0), BUFFER(ulong, heap, 1), BUFFER(Atomic32, half, 2), BUFFER(const ulong, book, 3),
+    BUFFER(const Params, params, 0), BUFFER(ulong, heap, 1), BUFFER(Atomic32, halves, 2), BUFFER(const ulong, book, 3),
     BUFFER(const uint, roots, 4), BUFFER(const uint, owner, 5), BUFFER(const uint, chain, 6), BUFFER(Atomic32, used, 7),
     BUFFER(Atomic32, remote, 8), BUFFER(ThreadState, state, 9), BUFFER(Record, record, 10), BUFFER(ulong, stack, 11),
     BUFFER(Event, events, 12), BUFFER(uint, rules, 13), BUFFER(uint, io, 14), GRID_INDEX) {
@@ -143,7 +143,7 @@ ENTRY(step_depth_first)(
   if (index >= 1u) return;
   Worker worker;
   THREAD Worker* w = &worker;
-  w->heap = heap; w->half = half; w->book = book; w->roots = roots; w->owner = owner; w->chain = chain;
+  w->heap = heap; w->halves = halves; w->book = book; w->roots = roots; w->owner = owner; w->chain = chain;
   w->used = used; w->remote = remote; w->rules = rules; w->items = stack;
   pass_begin(w, params, state, 0u);
   w->record = 0u;

@@ -20,9 +20,9 @@
 #define CLAIM_FLAGS   0xFFu
 // above the flags: the book cell of the closure that a BUSY slot held (its environment is the link), or 0
 
-FUNC DEVICE Atomic32* slot_claim(THREAD Worker* w, uint slot) { return w->half + 2u * (ulong)slot + 3u; }
-FUNC DEVICE Atomic32* slot_stamp(THREAD Worker* w, uint slot, uint side) { return w->half + 2u * (ulong)slot + 4u + side; }
-FUNC DEVICE Atomic32* slot_waiter(THREAD Worker* w, uint slot, uint side) { return w->half + 2u * (ulong)slot + 6u + side; }
+FUNC DEVICE Atomic32* slot_claim(THREAD Worker* w, uint slot) { return w->halves + 2u * (ulong)slot + 3u; }
+FUNC DEVICE Atomic32* slot_stamp(THREAD Worker* w, uint slot, uint side) { return w->halves + 2u * (ulong)slot + 4u + side; }
+FUNC DEVICE Atomic32* slot_waiter(THREAD Worker* w, uint slot, uint side) { return w->halves + 2u * (ulong)slot + 6u + side; }
 
 // Make a slot that holds t. Bound variables that are already filled are looked through; an atom is born published,
 // so that sharing a number never makes anybody wait.
@@ -71,8 +71,8 @@ FUNC void slot_keep_closure(THREAD Worker* w, uint slot, Term t) {
   const uint flags = atomic_read(claim) & CLAIM_FLAGS;
   uint cell = 0u;
   if (term_tag(t) == ALO) {
-    const uint link = atomic_read(w->half + 2u * (ulong)slot + 2u);
-    if (link == 0u) atomic_write(w->half + 2u * (ulong)slot + 2u, term_val(t));
+    const uint link = atomic_read(w->halves + 2u * (ulong)slot + 2u);
+    if (link == 0u) atomic_write(w->halves + 2u * (ulong)slot + 2u, term_val(t));
     if (link == 0u || link == term_val(t)) cell = term_ext(t);
   }
   atomic_write(claim, flags | (cell << 8));
@@ -84,7 +84,7 @@ FUNC bool slot_enter_again(THREAD Worker* w, uint slot) {
   const uint cell = atomic_read(slot_claim(w, slot)) >> 8;
   if (!w->reenter || cell == 0u) return false;
   if (!heap_room(w, w->slot_cells, w->slot_cells)) return true;
-  const uint env = atomic_read(w->half + 2u * (ulong)slot + 2u);
+  const uint env = atomic_read(w->halves + 2u * (ulong)slot + 2u);
   const uint again = slot_new(w, term_new(ALO, cell, env));
   const uint side = term_tag(w->hand) == DP0 ? 0u : 1u;
   if (!heap_single(w)) atomic_write(slot_stamp(w, slot, side), 0u);  // it waits no more

@@ -51,6 +51,14 @@ def test_nothing_outside_the_subset_is_used(word: str) -> None:
     assert not re.search(rf"(?<!\w){re.escape(word)}(?!\w)", code)
 
 
+@pytest.mark.parametrize("word", ["half", "thread", "device", "constant", "kernel", "threadgroup", "vertex", "fragment"])
+def test_no_name_is_a_word_of_metals(word: str) -> None:
+    text = kernel().text
+    code = re.sub(r"//[^\n]*", "", text[text.index("// ==== term.h") :])
+
+    assert not re.search(rf"(?<![\w.]){word}(?!\w)", code)
+
+
 def test_no_stronger_order_than_relaxed_is_asked_for() -> None:
     orders = set(re.findall(r"memory_order_\w+|__ATOMIC_\w+", kernel().text))
 
