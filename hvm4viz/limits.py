@@ -19,6 +19,9 @@ LEVELS_MAX: Final = 0x7FFFFF
 AUTO_LABEL_START: Final = 0x800000
 """First automatic label (prints ``F___``); there are as many above it."""
 
+NESTING_MAX: Final = 1 << 22
+"""Forms that may be open inside each other: some 100 bytes each while the parser waits for their ends."""
+
 PROGRAM_BYTES_MAX: Final = 64 << 20
 """Bytes of one source file, and characters of one source text: what a trace stores whole."""
 

@@ -51,6 +51,8 @@ class Items(Frame):
     def ask(self, reader: Reader) -> int | None:
         """Take the items that are literals, then finish, or ask for the first one that is not."""
         text = reader.text
+        if len(self.items) > limits.STATIC_CELLS_MAX:  # stop early: an item takes a cell at least
+            raise reader.too_large(self.opening << 32 | reader.pos)
         while self._take_literals(reader, text, reader.pos):
             if self._closes(reader):
                 return self.finish(reader)
@@ -123,7 +125,7 @@ def build_list(reader: Reader, items: list[int], spans: list[int]) -> int:
     count = len(items)
     if not count:
         return NIL_WORD
-    if count >= limits.STATIC_CELLS_MAX // 2:
+    if count >= limits.EXT_END:
         raise reader.too_large(reader.span)
     items.append(NIL_WORD)
     spans.append(reader.span)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from hvm4viz import limits
 from hvm4viz.errors import IncludeError, Source
 from hvm4viz.syntax.amps import read_amp
 from hvm4viz.syntax.bangs import read_bang
@@ -202,6 +203,8 @@ def read_term(reader: Reader) -> int:
     while True:
         if term is None:
             term = _read_atom(reader)
+            if len(stack) > limits.NESTING_MAX:
+                raise reader.too_large(reader.pos << 32 | reader.pos)
             continue
         text, pos = reader.text, reader.pos
         if text[pos : pos + 1] not in _ENDS and reader.level != ATOM_ONLY and (match := match_infix(text, pos)):

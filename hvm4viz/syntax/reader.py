@@ -86,6 +86,12 @@ class Reader:
         self.names = names
         self.forks = 0
 
+    def open(self, source: Source, pos: int) -> None:
+        """Go on in a file at an offset."""
+        self.source = source
+        self.text = source.text
+        self.pos = pos
+
     def ask(self, frame: Frame, level: int = 0) -> None:
         """Leave a frame that waits for the next term, read at this operator level."""
         self.stack.append(frame)
@@ -151,12 +157,6 @@ class Reader:
 
     # Names.
 
-    def open(self, source: Source, pos: int) -> None:
-        """Go on in a file at an offset."""
-        self.source = source
-        self.text = source.text
-        self.pos = pos
-
     def definition_id(self, name: str) -> int:
         """Return the id of a definition."""
         try:
@@ -199,10 +199,10 @@ class Reader:
     def too_large(self, span: int) -> ProgramError:
         """Build the error of a literal that no book can hold."""
         return self.fault(
-            "literal too large",
+            "too large for a book",
             span,
             kind=ProgramError,
-            expected=f"a program of at most {limits.STATIC_CELLS_MAX:,} static cells",
+            expected=f"at most {limits.STATIC_CELLS_MAX:,} static cells and {limits.NESTING_MAX:,} nested forms",
             hint="compute it while the program runs",
         )
 

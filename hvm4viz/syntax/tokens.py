@@ -42,9 +42,10 @@ match_separator: Final = _pattern(rf"(?:,{BLANK})?+([)\]}}])?")
 match_comma: Final = _pattern(",?+")
 match_semicolon: Final = _pattern(";?+")
 
-# Numbers with commas between them, as far as each is a whole item.
+# Numbers with commas between them, as far as each is a whole item; a bounded stretch at a time, since these two
+# patterns may have to step back.
 _GAP: Final = r"[ \t\r\n]*+"
-_NUMBERS: Final = rf"{_GAP}{NUMBER}(?:{_GAP},{_GAP}{NUMBER})*"
+_NUMBERS: Final = rf"{_GAP}{NUMBER}(?:{_GAP},{_GAP}{NUMBER}){{0,4095}}"
 match_numbers: Final = re.compile(rf"{_NUMBERS}(?={_GAP}[,)\]}}])").match
 _FLAT_LIST: Final = rf"{_NUMBERS}{_GAP},?+{_GAP}\]"
 match_flat_list: Final = re.compile(_FLAT_LIST).match
