@@ -26,7 +26,7 @@ def save(
     path: str | Path,
     *,
     formats: Sequence[str] = FORMATS,
-    dpi: int = 300,
+    dpi: float | None = None,
     reproducible: bool = True,
 ) -> list[Path]:
     """Write a figure once in each format.
@@ -37,8 +37,8 @@ def save(
     path : path-like
         Name without ending; each format adds its own.
     formats : sequence of {"pdf", "png", "svg"}
-    dpi : int
-        Pixels an inch of PNG files, and of maps inside the others.
+    dpi : float, optional
+        Pixels an inch of PNG files; if left out, what the figure was drawn for: 100 for screens, 300 for print.
     reproducible : bool
         Leave dates out and fix ids, so that equal figures are equal files.
 
@@ -59,5 +59,5 @@ def save(
     with mpl.rc_context({"svg.hashsalt": "hvm4viz" if reproducible else None, "pdf.fonttype": 42}):
         for name, target in zip(formats, paths, strict=True):
             metadata = _NO_DATE[name] if reproducible else {}
-            fig.savefig(target, format=name, dpi=dpi, metadata=metadata)
+            fig.savefig(target, format=name, dpi=fig.dpi if dpi is None else dpi, metadata=metadata)
     return paths

@@ -260,6 +260,11 @@ class _Reading:
         if self.trouble is None:
             return ("complete", "") if end is not None else ("interrupted", "saved before the run ended")
         unused = len(self.data) - self.at
+        if not unused:
+            return (
+                "interrupted",
+                "the file ends behind a whole pass: still being written, or its writer was killed",
+            )
         note = f"{unused:,} bytes from byte {self.at:,} on were not used: {self.trouble}"
         is_torn = isinstance(self.trouble, TornFrame) and bytes(self.data[-6:]) != END_MAGIC
         return ("interrupted" if is_torn else "damaged"), note

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
@@ -245,6 +246,11 @@ class Trace:
     # Events.
 
     @cached_property
+    def _firsts(self) -> list[int]:
+        """First pass of each chunk."""
+        return [chunk.first for chunk in self.chunks]
+
+    @cached_property
     def event_offsets(self) -> NDArray[np.int64]:
         """Where the events of each pass start, shape (n_passes + 1,)."""
         lengths = [np.diff(chunk.tables["events"].offsets) for chunk in self.chunks]
@@ -263,7 +269,7 @@ class Trace:
             The events: ask it for columns or records between two offsets.
         """
         p1 = self.n_passes if p1 is None else p1
-        for chunk in self.chunks:
+        for chunk in self.chunks[max(bisect_right(self._firsts, p0) - 1, 0) : bisect_left(self._firsts, p1)]:
             lo, hi = max(p0 - chunk.first, 0), min(p1 - chunk.first, chunk.n_passes)
             if lo < hi:
                 table = chunk.tables["events"]
