@@ -51,11 +51,11 @@ class Items(Frame):
     def ask(self, reader: Reader) -> int | None:
         """Take the items that are literals, then finish, or ask for the first one that is not."""
         text = reader.text
-        if len(self.items) > limits.STATIC_CELLS_MAX:  # stop early: an item takes a cell at least
-            raise reader.too_large(self.opening << 32 | reader.pos)
         while self._take_literals(reader, text, reader.pos):
             if self._closes(reader):
                 return self.finish(reader)
+            if len(self.items) > limits.STATIC_CELLS_MAX:  # stop early: an item takes a cell at least
+                raise reader.too_large(self.opening << 32 | reader.pos)
         reader.stack.append(self)
         reader.level = 0
         if reader.pos >= len(text):
