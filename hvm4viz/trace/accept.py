@@ -55,7 +55,7 @@ def accept_header(facts: dict[str, Any], metadata: Mapping[bytes, memoryview]) -
         mode=_text(facts["mode"]),
         limit=None if limit is None else _whole_number(limit),
         machine=cast("dict[str, object]", machine),
-        rules=tuple(map(_text, facts["rules"])),
+        rules=accept_names(facts["rules"]),
         blocks=facts["blocks"],
         threads_per_block=facts["threads_per_block"],
         region_size=facts["region_size"],
@@ -73,6 +73,8 @@ def accept_end(facts: dict[str, Any], metadata: Mapping[bytes, memoryview]) -> R
     ValueError, KeyError, TypeError
         If it makes no sense.
     """
+    if facts["digest"] is not None:
+        _text(facts["digest"])
     if "status" not in facts:
         return None
     return RunEnd(
@@ -81,6 +83,19 @@ def accept_end(facts: dict[str, Any], metadata: Mapping[bytes, memoryview]) -> R
         lines=fmt.unpack_texts(metadata[fmt.LINES_KEY]),
         log=fmt.unpack_texts(metadata[fmt.LOG_KEY]),
     )
+
+
+def accept_names(names: object) -> tuple[str, ...]:
+    """Take a list of names.
+
+    Raises
+    ------
+    TypeError
+        If it is anything else.
+    """
+    if not isinstance(names, list):
+        raise TypeError(f"{names!r} is no list of names")
+    return tuple(map(_text, cast("list[object]", names)))
 
 
 class Bounds:

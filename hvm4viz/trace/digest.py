@@ -34,6 +34,9 @@ RECORD: Final = np.dtype(
 )
 """One event in the digest, 52 bytes; ``names`` is the outcome's and the reason's."""
 
+LIMIT_MAX: Final = (1 << 63) - 1
+"""Largest limit that is told from larger ones."""
+
 STEP_EVENTS: Final = 1 << 14
 """Events hashed at a time: they stay in the processor's cache."""
 
@@ -69,7 +72,7 @@ def trace_digest(trace: Trace) -> str:
     sha.update(_number(VERSION))
     sha.update(_texts([text for _, text in header.source]))
     sha.update(_texts([header.entry, header.mode]))
-    sha.update(_number(-1 if header.limit is None or header.limit < 0 else header.limit))
+    sha.update(_number(-1 if header.limit is None or header.limit < 0 else min(header.limit, LIMIT_MAX)))
     settings = sorted((name, str(value)) for name, value in header.machine.items() if name not in _PLACES)
     sha.update(_texts(text for setting in settings for text in setting))
     if is_ordered(header, end.status):

@@ -15,7 +15,7 @@ import numpy as np
 from hvm4viz.errors import DamagedTrace, NotATrace, TraceError, TraceTooLarge, UnsupportedVersion
 from hvm4viz.events import EVENT, RunEnd
 from hvm4viz.trace import format as fmt
-from hvm4viz.trace.accept import Bounds, accept_end, accept_header
+from hvm4viz.trace.accept import Bounds, accept_end, accept_header, accept_names
 from hvm4viz.trace.arrow import pa
 from hvm4viz.trace.columns import Chunk, join
 from hvm4viz.trace.frames import END_MAGIC, MAGIC, RECORD_BATCH, SCHEMA, BadFrame, Frame, TornFrame, read_frame
@@ -112,6 +112,7 @@ class _Reading:
         self.buffer = buffer
         self.passes_max = passes_max
         self.at = len(MAGIC)
+        self.devices: tuple[str, ...] = ()
         self.trouble: Exception | None = None
         """What stopped the walk, if not the end of the file."""
 
@@ -143,14 +144,13 @@ class _Reading:
                 self._tail(is_whole=is_whole)
             except _BAD_BYTES as error:
                 self.trouble = error
-        devices = tuple(batches[-1].facts.get("devices", ())) or (header.device,)
         state, note = self._verdict(end)
         return Trace(
             header,
             end,
             tuple(chunks),
             level=level,
-            devices=devices,
+            devices=self.devices or (header.device,),
             state=state,
             note=note,
             digest=recorded.get("digest"),
@@ -220,7 +220,8 @@ class _Reading:
                 part, n_parts = batch.facts["part"], batch.facts["parts"]
                 if chunk.first != n_passes or part != len(parts) or (n_parts > 1 and chunk.n_passes != 1):
                     raise BadFrame("passes are missing")
-                bounds.accept(chunk, len(batch.facts["devices"]))
+                devices = accept_names(batch.facts["devices"])
+                bounds.accept(chunk, len(devices))
             except _BAD_BYTES as error:
                 self.trouble, self.at = error, batch.frame.start
                 break
@@ -228,6 +229,7 @@ class _Reading:
             if len(parts) == n_parts:
                 chunks.append(_whole(parts))
                 n_passes += chunk.n_passes
+                self.devices = devices
                 parts = []
         return chunks
 

@@ -70,7 +70,11 @@ class Trace:
 
     def __repr__(self) -> str:
         """Size and state in one line."""
-        cut = f", events of passes from {self.events_until} on not kept" if self.dropped and self.events_until else ""
+        cut = (
+            f", events of passes from {self.events_until} on not kept"
+            if self.dropped and self.level == "events"
+            else ""
+        )
         return (
             f"<Trace of {self.n_passes:,} passes, {self.n_events:,} events, level {self.level}, {self.state}"
             f", {self.nbytes:,} bytes{cut}>"
@@ -100,6 +104,11 @@ class Trace:
             for name in ("home", "owner"):
                 last = max(last, int(chunk.tables["pairs"].column(name).max(initial=0)))
         return last + 1
+
+    @property
+    def n_cells(self) -> int:
+        """Cells in use at the end."""
+        return int(self.cells.at(-1).sum()) if self.n_passes else 0
 
     @property
     def region_size(self) -> int:
@@ -348,6 +357,8 @@ class Trace:
     def deferrals(self) -> NDArray[np.void]:
         """Return every deferral: records of ``deferrals.DEFERRAL``, by opening pass and frontier order.
 
+        Where events were not kept, deferrals are missing, and some that are here have no end.
+
         Raises
         ------
         TraceError
@@ -361,6 +372,10 @@ class Trace:
 
         Home is the region of the task's root cell, owner the region of the slot. Works at ``counts`` too.
         """
+        return self._pairs
+
+    @cached_property
+    def _pairs(self) -> NDArray[np.void]:
         return _locked(deferral_pairs(self))
 
     def digest(self) -> str:

@@ -230,13 +230,23 @@ def save_trace(trace: Trace, path: str | Path, *, overwrite: bool = False) -> Pa
 
 
 def _rename(part: Path, path: Path, *, overwrite: bool) -> None:
-    if overwrite:
-        part.replace(path)
-        return
     try:
-        os.link(part, path)  # fails if the name was taken meanwhile, where a rename would overwrite
+        if overwrite:
+            part.replace(path)
+        else:
+            _link(part, path)
     except FileExistsError:
         raise TraceExists(f"{path}: a file of that name is already there; choose another name") from None
+    except OSError as error:
+        raise TraceError(f"{path}: the trace cannot be saved under this name: {error.strerror or error}") from error
+
+
+def _link(part: Path, path: Path) -> None:
+    """Give the file its name; unlike a rename, this fails if the name was taken meanwhile."""
+    try:
+        os.link(part, path)
+    except FileExistsError:
+        raise
     except OSError:
         part.rename(path)  # a file system without links
 
