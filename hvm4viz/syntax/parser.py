@@ -199,11 +199,13 @@ def read_term(reader: Reader) -> int:
     """Read one term, of any depth, at the reader's level."""
     stack = reader.stack
     bottom = len(stack)
+    cells = reader.core.cells
     term: int | None = None
     while True:
         if term is None:
             term = _read_atom(reader)
-            if len(stack) > limits.NESTING_MAX:
+            # A core term has at most two cells for each of the book's: stop early.
+            if len(stack) > limits.NESTING_MAX or len(cells) > 2 * limits.STATIC_CELLS_MAX:
                 raise reader.too_large(reader.pos << 32 | reader.pos)
             continue
         text, pos = reader.text, reader.pos
