@@ -136,7 +136,8 @@ class Maker:
         if used is not None:
             return used
         if kind == "number" or (kind == "any" and self.below(2) == 0):
-            return str(NUMBERS[self.below(len(NUMBERS))])
+            number = str(NUMBERS[self.below(len(NUMBERS))])
+            return self.one_of(number, number, number, number, *self.odd_ones(number))
         if kind == "function":
             return self.leaf_function()
         options = ["#Nul{}", "[]"]
@@ -146,6 +147,13 @@ class Maker:
         options += [UNDEFINED] if self.is_on("reference") else []
         options += [self.one_of(*TEXTS, *CHARS, "0n", "2n")] if self.is_on("text") else []
         return self.one_of(*options)
+
+    def odd_ones(self, usual: str) -> list[str]:
+        """What may come in place of what an eliminator expects."""
+        options = ["&{}"] if self.is_on("erase") else []
+        options += [f"(↑{usual})"] if self.is_on("priority") else []
+        options += [f"&{LABELS[0]}{{{usual}, 1}}"] if self.is_on("sup") else []
+        return options
 
     def leaf_function(self) -> str:
         """Write a small function."""
@@ -173,7 +181,7 @@ class Maker:
             ("label", lambda size: self.dynamic_dup(size, kind)),
             ("fork", lambda size: self.fork(size, kind)),
             ("priority", lambda size: f"(↑{self.term(size - 1, kind)})"),
-            ("guard", lambda size: self.guarded(size, kind)),
+            *[("guard", lambda size: self.guarded(size, kind))] * 4,
             ("unscoped", lambda size: self.unscoped(size, kind)),
         ]
         numbers: list[tuple[str, Callable[[int], str]]] = [
@@ -307,10 +315,25 @@ class Maker:
         return f"({self.term(first, 'number')} {sign} {self.term(second, 'number')})"
 
     def equality(self, size: int) -> str:
-        """``a === b`` of two terms of one kind."""
+        """``a === b`` of two terms of one kind, or of one shape."""
         first, second = self.split(size, 2)
-        kind = self.some_kind()
-        return f"({self.term(first, kind)} === {self.term(second, kind)})"
+        if self.below(2) == 0:
+            kind = self.some_kind()
+            return f"({self.term(first, kind)} === {self.term(second, kind)})"
+        shape = self.below(5)
+        return f"({self.shaped(shape, first)} === {self.shaped(shape, second)})"
+
+    def shaped(self, shape: int, size: int) -> str:
+        """A term whose outermost node is given."""
+        if shape == 0:
+            return f"#Two{{{self.term(size // 2)}, {self.term(size // 2)}}}"
+        if shape == 1 and self.is_on("use"):
+            return f"λ{{{self.term(size - 1, 'function')}}}"
+        if shape == 2 and self.is_on("case"):
+            return f"λ{{#Nul: {self.term(size // 2)}; {self.lam(size // 2)}}}"
+        if shape == 3 and self.is_on("name"):
+            return f"^foo({self.term(size - 1)})"
+        return self.lam(size)
 
     def connective(self, size: int) -> str:
         """``a .&. b`` or ``a .|. b``."""
@@ -379,9 +402,28 @@ class Maker:
         """``g ~> f`` applied, or alone."""
         first, second, third = self.split(size, 3)
         guard = f"^{NAMES[self.below(len(NAMES))]}" if self.below(2) else self.term(first)
-        if self.below(3) == 0:
+        if self.below(4) == 0:
             return f"({guard} ~> {self.term(second, kind)})"
-        return f"({guard} ~> {self.term(second, 'function')})({self.term(third)})"
+        argument_kind: Kind = "any"
+        way = self.below(8)
+        if way == 0:
+            body = self.lam(second, kind)
+        elif way == 1 and self.is_on("switch"):
+            body, argument_kind = self.switch_function(second, kind), "number"
+        elif way == 2 and self.is_on("case"):
+            body, argument_kind = self.case_function(second, kind), "data"
+        elif way == 3 and self.is_on("use"):
+            body = f"λ{{{self.lam(second, kind)}}}"
+        elif way == 4:
+            body = f"({self.leaf('data')} ~> {self.lam(second, kind)})"
+        elif way == 5 and self.is_on("name"):
+            body = self.one_of("^q", f"^foo({self.leaf('any')})")
+        elif way == 6:
+            body = self.constructor(second)
+        else:
+            body = self.one_of(self.term(second, "function"), self.leaf("data"), *self.odd_ones(self.lam(second, kind)))
+        argument = self.term(third, argument_kind)
+        return f"({guard} ~> {body})({self.one_of(argument, argument, argument, *self.odd_ones(argument))})"
 
     def unscoped(self, size: int, kind: Kind) -> str:
         """``! f = λ x; b``."""

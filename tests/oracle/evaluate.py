@@ -52,9 +52,13 @@ def evaluate(
     mode: Literal["snf", "collapse"] = "snf",
     limit: int | None = None,
     max_steps: int = MAX_STEPS,
-    order: Order = depth_first,
+    order: Order | None = None,
 ) -> Outcome:
-    """Run the ``@main`` of a text, a file or a program on the oracle."""
+    """Run the ``@main`` of a text, a file or a program on the oracle.
+
+    An ``order`` other than the reference's is that of normalising; in collapse mode, of normalising all branches before
+    any is enumerated, which is how far a wide frontier can go ahead.
+    """
     try:
         if isinstance(program, str):
             program = parse(program)
@@ -70,8 +74,10 @@ def evaluate(
     outcome = Outcome(lines=m.lines)
     try:
         if mode == "snf":
-            m.lines.append(Printer(book, is_quoted=False).show(normalise(m, main, order)))
+            m.lines.append(Printer(book, is_quoted=False).show(normalise(m, main, order or depth_first)))
         else:
+            if order is not None:
+                main = normalise(m, main, order)
             for result in collapse(m, main, limit):
                 m.lines.append(Printer(book, is_quoted=True).show(result))
     except OracleError as error:
