@@ -17,6 +17,7 @@ from hvm4viz import __version__, commands
 from hvm4viz.arguments import ShellParser, add_options
 from hvm4viz.errors import DeviceError, Hvm4vizError, MachineError, ProgramError
 from hvm4viz.streams import complain, drop_output, note
+from hvm4viz.widgets.summary import problem
 
 _EPILOG: Final = """\
 examples:
@@ -102,7 +103,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         drop_output()
         return commands.OK
     except ProgramError as error:
-        (note if error.span else complain)(str(error))  # file:line:col stays at the start of the line
+        (note if error.span else complain)(problem(error))  # file:line:col stays at the start of the line
         return commands.PROGRAM
     except Hvm4vizError as error:
         complain(str(error))

@@ -22,6 +22,7 @@ from hvm4viz.completion import Event, completions
 from hvm4viz.errors import Hvm4vizError
 from hvm4viz.outputs import FigureRequest, requested_figures
 from hvm4viz.widgets.escape import terminal_text
+from hvm4viz.widgets.summary import problem
 
 if TYPE_CHECKING:
     from hvm4viz.program import Program
@@ -250,7 +251,7 @@ def _say_nothing(line: str) -> None:
 
 def _plain(error: Hvm4vizError) -> Hvm4vizError:
     """Let IPython show an error without the frames of this package: the message says the place."""
-    text = terminal_text(f"{type(error).__name__}: {error}")
+    text = terminal_text(f"{type(error).__name__}: {problem(error)}")
     foreign: Any = error
     foreign._render_traceback_ = text.splitlines  # IPython asks for this before it lays out frames
     return error

@@ -156,7 +156,7 @@ def test_what_cannot_be_read_is_exit_2(capsys: pytest.CaptureFixture[str], tmp_p
 def test_no_entry_is_exit_3(capsys: pytest.CaptureFixture[str], written: Written, text: str) -> None:
     shown = Shown(capsys, "run", written(text))
     assert (shown.code, shown.out) == (3, "")
-    assert shown.err.startswith("hvm4viz: @main not defined")
+    assert shown.err == "hvm4viz: @main not defined; write @main = ..., or name another entry\n"
 
 
 def test_another_entry_can_be_named(capsys: pytest.CaptureFixture[str], written: Written) -> None:

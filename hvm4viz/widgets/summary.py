@@ -1,4 +1,4 @@
-"""A run in words: its answer cut to size, its statistics line, and where a reader finds it again."""
+"""A run in words: its answer cut to size, what went wrong, its statistics line, and what identifies it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import hashlib
 from typing import TYPE_CHECKING, Final
 
 from hvm4viz import __version__
+from hvm4viz.errors import Hvm4vizError, ProgramError
 
 if TYPE_CHECKING:
     from hvm4viz.run import Run
@@ -34,6 +35,12 @@ def answer(run: Run, *, chars: int = ANSWER_CHARS_MAX, lines: int = ANSWER_LINES
     if len(shown) < len(everything) or cut > 0:
         shown.append(f"… {count(len(everything), 'lines')}, {cut:,} more characters: the whole answer is Run.text")
     return "\n".join(shown)
+
+
+def problem(error: Hvm4vizError) -> str:
+    """Return an error's message; one that has no place in the source shows its hint only here."""
+    hint = error.hint if isinstance(error, ProgramError) and error.span is None else ""
+    return f"{error}; {hint}" if hint else str(error)
 
 
 def summary(run: Run) -> str:
