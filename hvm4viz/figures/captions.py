@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from hvm4viz import __version__
 from hvm4viz.figures.style import plain_text, short_count
 from hvm4viz.measure.regions import RegionMap
 from hvm4viz.trace.trace import Trace
@@ -37,6 +38,21 @@ def facts(trace: Trace) -> list[str]:
         plain_text(_devices(trace), chars_max=24) or "no device",
         f"digest {digest[:4]}" if digest else "no digest",
     ]
+
+
+def alt_text(trace: Trace, shown: str) -> str:
+    """Say in words what a figure shows, for those who cannot see it."""
+    widest = int(trace.frontier_sizes.max(initial=0))
+    return (
+        f"{shown}: {title(trace)}, {', '.join(facts(trace))}; at most {_count(widest, 'entry', 'entries')} in one pass."
+    )
+
+
+def provenance(trace: Trace) -> str:
+    """Name the run that a figure shows: digest, settings, version."""
+    settings = ", ".join(f"{name}={value}" for name, value in trace.header.machine.items())
+    text = f"hvm4viz {__version__}; digest {trace.digest_or_none() or 'none'}; {settings}"
+    return plain_text(text, chars_max=1000)
 
 
 def _devices(trace: Trace) -> str:

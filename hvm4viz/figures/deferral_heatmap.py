@@ -12,7 +12,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from hvm4viz.figures.layout import BOTTOM, figure_of, heading, new_figure, pixels_of, place, place_scale
+from hvm4viz.figures.layout import BOTTOM, describe, figure_of, heading, new_figure, pixels_of, place, place_scale
 from hvm4viz.figures.region_map import draw_map, heading_inches
 from hvm4viz.figures.style import ERROR, ZERO_COLOR, drawing
 from hvm4viz.measure.regions import Reduce, What, region_map
@@ -61,6 +61,7 @@ def deferral_heatmap(
     with drawing((9.0, 3.6)) as size:
         if ax is None:
             figure = new_figure(size)
+            describe(figure, trace, f"Map of {what} by region and pass")
             ax = place(figure, bottom=BOTTOM, top=heading(figure, trace) + heading_inches(figure))
         scale = place_scale(figure_of(ax), ax) if colorbar else None
         bins = np.minimum(pixels_of(ax), 2048) if shape is None else shape

@@ -15,6 +15,7 @@ from hvm4viz.figures.layout import (
     BOTTOM,
     count_axis,
     count_labels,
+    describe,
     figure_of,
     heading,
     is_narrow,
@@ -46,6 +47,7 @@ def frontier_profile(trace: Trace, *, ax: Axes | None = None) -> Figure:
     with drawing((9.0, 3.0)) as size:
         if ax is None:
             figure = new_figure(size)
+            describe(figure, trace, "Entries of each pass, and how many of them were deferred")
             ax = place(figure, bottom=BOTTOM, top=heading(figure, trace) + legend_inches(figure), right=0.12)
         draw_profile(ax, trace)
         ax.set_xlabel("pass")

@@ -5,14 +5,14 @@
 
 from __future__ import annotations
 
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from hvm4viz.figures.captions import facts, title
+from hvm4viz.figures.captions import alt_text, facts, provenance, title
 from hvm4viz.figures.style import short_count
 from hvm4viz.trace.trace import Trace
 
@@ -45,6 +45,13 @@ def pixels_of(ax: Axes) -> tuple[int, int]:
     """Return how many pixels high and wide the axes are."""
     box = ax.get_window_extent()
     return max(int(box.height), 1), max(int(box.width), 1)
+
+
+def describe(figure: Figure, trace: Trace, shown: str) -> None:
+    """Give a figure the words that ``save`` writes into its files: ``figure.alt`` and where it comes from."""
+    described: Any = figure
+    described.alt = alt_text(trace, shown)
+    described.provenance = provenance(trace)
 
 
 def is_narrow(figure: Figure) -> bool:

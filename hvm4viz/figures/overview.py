@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from hvm4viz.figures.frontier_profile import draw_profile, legend_inches
-from hvm4viz.figures.layout import BOTTOM, heading, new_figure, pixels_of, place, place_scale
+from hvm4viz.figures.layout import BOTTOM, describe, heading, new_figure, pixels_of, place, place_scale
 from hvm4viz.figures.region_map import draw_map, heading_inches
 from hvm4viz.figures.style import ERROR, drawing
 from hvm4viz.measure.regions import What, region_map
@@ -59,6 +59,7 @@ def overview(trace: Trace, *, fig: Figure | None = None) -> Figure:
         draw_map(below, found, scale=place_scale(fig, below))
         _mark_gaps(top, below, trace)
         fig.align_ylabels([top, below])
+        describe(fig, trace, f"Entries of each pass, and a map of {found.what} by region and pass")
         return fig
 
 

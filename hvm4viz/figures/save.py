@@ -14,12 +14,6 @@ from matplotlib.figure import Figure
 
 FORMATS: Final = ("pdf", "png", "svg")
 
-_NO_DATE: Final[dict[str, dict[str, Any]]] = {
-    "pdf": {"CreationDate": None, "ModDate": None},
-    "png": {},
-    "svg": {"Date": None},
-}
-
 
 def save(
     fig: Figure,
@@ -58,6 +52,20 @@ def save(
     paths = [path.with_name(f"{path.name}.{name}") for name in formats]
     with mpl.rc_context({"svg.hashsalt": "hvm4viz" if reproducible else None, "pdf.fonttype": 42}):
         for name, target in zip(formats, paths, strict=True):
-            metadata = _NO_DATE[name] if reproducible else {}
+            metadata = _words(fig, name) | (_NO_DATES[name] if reproducible else {})
             fig.savefig(target, format=name, dpi=fig.dpi if dpi is None else dpi, metadata=metadata)
     return paths
+
+
+_NO_DATES: Final[dict[str, dict[str, Any]]] = {
+    "pdf": {"CreationDate": None, "ModDate": None},
+    "png": {},
+    "svg": {"Date": None},
+}
+
+
+def _words(fig: Figure, name: str) -> dict[str, Any]:
+    """Return what a figure says of itself, under the names of a format."""
+    alt, provenance = getattr(fig, "alt", ""), getattr(fig, "provenance", "")
+    keys = {"pdf": ("Subject", "Keywords"), "png": ("Description", "Source"), "svg": ("Description", "Source")}[name]
+    return {key: text for key, text in zip(keys, (alt, provenance), strict=True) if text}

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree as ET
 
 import matplotlib as mpl
 import numpy as np
@@ -183,6 +184,21 @@ def test_equal_figures_are_equal_files(tmp_path: Path) -> None:
     assert [path.suffix for path in one] == [".pdf", ".png", ".svg"]
     for a, b in zip(one, two, strict=True):
         assert a.read_bytes() == b.read_bytes()
+
+
+def test_files_name_their_run_in_words(tmp_path: Path) -> None:
+    for path in save(overview(worked_example()), tmp_path / "one", formats=("png", "svg")):
+        data = path.read_bytes()
+        assert worked_example().digest().encode() in data
+        assert b"region_size=8" in data
+        assert b"4 passes" in data
+        assert b"at most 3 entries in one pass" in data
+
+
+def test_hostile_words_do_not_break_a_file(tmp_path: Path) -> None:
+    paths = save(overview(TRACES["hostile"]()), tmp_path / "one")
+    ET.parse(paths[2])
+    assert b"<script>" not in paths[2].read_bytes()
 
 
 def test_unknown_formats_are_refused_before_anything_is_written(tmp_path: Path) -> None:
