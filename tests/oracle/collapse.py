@@ -7,7 +7,7 @@ from collections.abc import Generator, Iterator
 
 from hvm4viz.term import Tag
 from tests.oracle.machine import Machine
-from tests.oracle.terms import END_TAGS, Binder, Term, clone, inc, lam, sup
+from tests.oracle.terms import CASE_TAGS, END_TAGS, Binder, Term, clone, inc, lam, sup
 
 BUCKETS = 64
 FINAL = (Tag.SUP, Tag.INC, Tag.ERA)
@@ -81,20 +81,15 @@ def lift(m: Machine, term: Term, depth: int) -> Lifting:
             return quoted(body, depth)
         elif w.tag in FINAL or not w.args:
             return w
+        elif (held := guard_in_the_way(w)) is not None:
+            held.args[0] = held.args[0].args[1]  # row D20: what the guard kept apart may react now
+            term = w
         else:
-            is_eliminator = w.tag in ELIMINATORS
-            for field in range(len(w.args)):
-                wakes = m.wakes
-                w.args[field] = without_guards(m, w.args[field])
-                if not is_eliminator or m.wakes == wakes:
-                    w.args[field] = yield lift(m, w.args[field], depth)
-                if is_eliminator and m.wakes != wakes:
-                    break  # row D20: what a guard kept apart, here or further in, may react now
+            for field, part in enumerate(w.args):
+                w.args[field] = yield lift(m, part, depth)
                 if w.args[field].tag == Tag.ERA:
                     return w.args[field]
-            else:
-                return promoted(w)
-            term = w
+            return promoted(w)
 
 
 def quoted(body: Term, depth: int) -> Term:
@@ -102,13 +97,19 @@ def quoted(body: Term, depth: int) -> Term:
     return lam(Binder(), body, depth + 1)
 
 
-def without_guards(m: Machine, term: Term) -> Term:
-    """Evaluate a field and drop its guards."""
-    value = m.wnf(term)
-    while value.tag == Tag.RED:
-        m.wakes += 1
-        value = m.wnf(value.args[1])
-    return value
+def guard_in_the_way(w: Term) -> Term | None:
+    """Find the node that is stuck on a guarded term, and keeps the node w stuck.
+
+    Guards are dropped before any field is lifted: what is lifted cannot react any more, its λs being quoted.
+    """
+    while w.tag in ELIMINATORS:
+        is_on_second = w.tag == Tag.OP2 and w.args[0].tag == Tag.NUM
+        is_on_second |= w.tag == Tag.APP and (w.args[0].tag in CASE_TAGS or w.args[0].tag == Tag.USE)
+        held = w.args[1 if is_on_second else 0]
+        if held.tag == Tag.RED and not is_on_second:
+            return w
+        w = held
+    return None
 
 
 def promoted(node: Term) -> Term:

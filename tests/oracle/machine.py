@@ -52,7 +52,6 @@ class Machine:
         self.is_collapsing = is_collapsing
         self.steps = 0
         self.interactions = 0
-        self.wakes = 0  # guards dropped inside nodes, which may wake what they kept apart
         self.lines: list[str] = []
         self.labels = EXT_MASK
         self.names = 0
