@@ -15,6 +15,7 @@ from hvm4viz.errors import KernelFault
 from hvm4viz.events import EVENT, ORIGINS, OUTCOMES, PassRecord
 from hvm4viz.heap import Heap, Task
 from hvm4viz.kernel_text import abi
+from hvm4viz.settings import Machine
 from hvm4viz.store import Store, copied
 from hvm4viz.term import SUB_BIT, val_of
 
@@ -29,7 +30,7 @@ SMALL_PASS_NS: Final = 150_000
 
 _SLACK = 16
 _WORK, _FOUND = 1 << 16, 1 << 12
-_CONTENDED = OUTCOMES.index("contended")
+_CONTENDED, _PARKED = OUTCOMES.index("contended"), OUTCOMES.index("parked")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +50,8 @@ class Fault:
     ----------
     kind : int
         1 applied a number, 2 a constructor, 3 a fault of the kernel; 0 none.
-    place, definition : int
-        Static cell and definition last entered (-1: none).
+    place : int
+        Static cell last entered.
     root : int
         Root cell of the task.
     hand : int
@@ -59,7 +60,6 @@ class Fault:
 
     kind: int
     place: int
-    definition: int
     root: int
     hand: int
 
@@ -80,7 +80,6 @@ def fault_of(record: np.void) -> Fault:
     return Fault(
         kind=int(record["flags"]) >> abi.RECORD_ERROR_SHIFT,
         place=int(record["place"]),
-        definition=int(record["def"]) - 1,
         root=int(record["root"]),
         hand=int(record["hand"]) & ~SUB_BIT,
     )
@@ -98,6 +97,14 @@ def settle(store: Store, function: Function, params: Buffer, root: int) -> NDArr
         if status == 0:
             return view(found_buffer, np.uint32)[:number]
         work, found = 4 * work, 4 * found
+
+
+def _protocol(machine: Machine) -> int:
+    if machine.dup == "claim":
+        return abi.PARAM_CLAIM
+    if machine.dup == "atomic":
+        return abi.PARAM_ATOMIC
+    return abi.PARAM_BLOCK if machine.owner_unit == "block" else 0
 
 
 def task_of(record: np.void) -> Task:
@@ -140,11 +147,12 @@ class Frontier:
         self.feed: Callable[[NDArray[np.void]], None] | None = None
         threads = machine.threads
         self.is_single = self.is_serial = threads == 1
+        self._polls = self.is_single or machine.dup == "atomic" or machine.owner_unit == "block"
         self._step = store.function("step_frontier")
         self._step_serial = store.serial("step_frontier")
         self._join = store.serial("join_frontier")
         self._settle = store.serial("settle_frontier")
-        flags = abi.PARAM_LIFT if lift else 0
+        flags = _protocol(machine) | (abi.PARAM_LIFT if lift else 0)
         self._params = store.params(threads=threads, tpb=machine.threads_per_block, flags=flags)
         view(self._params, abi.PARAMS)["slack"] = _SLACK
         self._states = device.buffer(threads * abi.THREAD_STATE.itemsize)
@@ -153,7 +161,7 @@ class Frontier:
         self._rules = device.buffer(4 * rules * threads if store.count else 4)
         self._totals = device.buffer(8 * rules)
         self._totals_view = view(self._totals, np.uint64)
-        self._cursor = device.buffer(4 * threads)
+        self._cursor = device.buffer(4 * (threads + 2 * machine.blocks))
         self._summary = device.buffer(abi.SUMMARY.itemsize)
         self._sizes = device.buffer(12)
         self._sum = memoryview(self._summary).cast("I")  # type: ignore[arg-type]
@@ -231,7 +239,7 @@ class Frontier:
         self._join_args = tuple(
             (
                 self._params, self._states, mine, other, self._records, self._items, self._events, self._stack,
-                self._cursor, store.owner, self._summary, self._rules, self._totals, self._sizes, self._inject,
+                self._cursor, store.owner, self._summary, self._rules, self._totals, self._sizes, self._inject, store.heap,
             )
             for mine, other in ((a, b), (b, a))
         )  # fmt: skip
@@ -387,8 +395,10 @@ class Frontier:
         return settle(self.store, self._settle, self._params, root)
 
     def is_stuck(self, record: PassRecord) -> bool:
-        """Tell whether a pass of one thread alone found all its tasks waiting for slots."""
-        return self.is_single and record.interactions == 0 and bool(np.all(record.events["outcome"] == _CONTENDED))
+        """Tell whether a pass found all its tasks waiting for slots, where those come back every pass."""
+        if record.interactions or not self._polls:
+            return False
+        return bool(np.all(record.events["outcome"] == (_CONTENDED if self.is_single else _PARKED)))
 
     def break_cycle(self) -> bool:
         """Let one task that waits for a slot evaluate the slot's closure once more; tell whether there is one.
@@ -408,7 +418,12 @@ class Frontier:
             if not int(self.store.words[slot + 1]) >> 40:
                 continue
             record["flags"] |= abi.RECORD_REENTER
-            if not width:
+            if width:
+                return True
+            if self.machine.dup == "claim":
+                record["flags"] += abi.RECORD_NAMED
+                self._wake(number, int(record["home"]))
+            else:
                 self._wake(number, self.owner_thread(slot))
             return True
         return False

@@ -134,6 +134,7 @@ def _withdraw(words: NDArray[np.uint64], task: Task) -> None:
     stamps = int(words[slot + 2])
     if stamps >> shift & _ARRIVED:
         words[slot + 2] = stamps & ~(0xFFFFFFFF << shift)
+        words[slot + 3] = int(words[slot + 3]) & ~(0xFFFFFFFF << shift)
 
 
 def _fold(words: NDArray[np.uint64], task: Task) -> None:

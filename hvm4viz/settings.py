@@ -53,8 +53,6 @@ CHOICES: dict[str, tuple[str, ...]] = {
 """Allowed values of each closed setting; the options of every door are read from here."""
 
 BUILT: dict[str, tuple[str, ...]] = {
-    "dup": ("owner",),
-    "owner_unit": ("thread",),
     "visibility": ("pass",),
     "defer": ("migrate",),
     "fork": ("off",),
@@ -129,6 +127,11 @@ class Machine:
                 raise ValueError(f"Machine({name}={value!r}): must be one of {', '.join(map(repr, allowed))}")
             if value not in BUILT.get(name, allowed):
                 raise ValueError(f"Machine({name}={value!r}): not in this version; use {BUILT[name][0]!r}")
+        if self.owner_unit == "block" and self.dup != "owner":
+            raise ValueError(
+                f"Machine(owner_unit='block', dup={self.dup!r}): the unit says who may take under dup='owner'; under "
+                f"{self.dup!r} any thread may: leave owner_unit at 'thread'"
+            )
         parse_size(self.heap)
 
     @property

@@ -16,8 +16,8 @@ from hvm4viz.kernel_text.source import Kernel
 from hvm4viz.regions import Regions
 from hvm4viz.settings import Machine
 
-PASSES_MAX: Final = (1 << 28) - 2
-"""Stamps hold 28 bits of pass number."""
+PASSES_MAX: Final = (1 << 27) - 2
+"""Stamps hold 27 bits of pass number."""
 
 
 class StaticCode(Protocol):

@@ -18,6 +18,13 @@ typedef atomic_uint Atomic32;
 FUNC uint atomic_read(device Atomic32* at) { return atomic_load_explicit(at, memory_order_relaxed); }
 FUNC void atomic_write(device Atomic32* at, uint word) { atomic_store_explicit(at, word, memory_order_relaxed); }
 FUNC uint atomic_or(device Atomic32* at, uint bits) { return atomic_fetch_or_explicit(at, bits, memory_order_relaxed); }
+FUNC bool atomic_swap_if(device Atomic32* at, uint seen, uint word) {  // strong: a weak one may fail for no reason
+  uint found = seen;
+  while (!atomic_compare_exchange_weak_explicit(at, &found, word, memory_order_relaxed, memory_order_relaxed)) {
+    if (found != seen) return false;
+  }
+  return true;
+}
 FUNC void atomic_plus(device Atomic32* at, uint n) { atomic_fetch_add_explicit(at, n, memory_order_relaxed); }
 
 #elif defined(__CUDACC__) || defined(__CUDACC_RTC__)
@@ -35,6 +42,7 @@ typedef unsigned int Atomic32;
 FUNC uint atomic_read(Atomic32* at) { return *(volatile uint*)at; }
 FUNC void atomic_write(Atomic32* at, uint word) { *(volatile uint*)at = word; }
 FUNC uint atomic_or(Atomic32* at, uint bits) { return atomicOr(at, bits); }
+FUNC bool atomic_swap_if(Atomic32* at, uint seen, uint word) { return atomicCAS(at, seen, word) == seen; }
 FUNC void atomic_plus(Atomic32* at, uint n) { atomicAdd(at, n); }
 
 #else  // C++14, freestanding: no standard library is included or linked
@@ -55,6 +63,9 @@ typedef unsigned int Atomic32;
 FUNC uint atomic_read(Atomic32* at) { return __atomic_load_n(at, __ATOMIC_RELAXED); }
 FUNC void atomic_write(Atomic32* at, uint word) { __atomic_store_n(at, word, __ATOMIC_RELAXED); }
 FUNC uint atomic_or(Atomic32* at, uint bits) { return __atomic_fetch_or(at, bits, __ATOMIC_RELAXED); }
+FUNC bool atomic_swap_if(Atomic32* at, uint seen, uint word) {
+  return __atomic_compare_exchange_n(at, &seen, word, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED) != 0;
+}
 FUNC void atomic_plus(Atomic32* at, uint n) { __atomic_fetch_add(at, n, __ATOMIC_RELAXED); }
 #endif
 

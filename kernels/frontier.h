@@ -13,10 +13,15 @@ FUNC bool frontier_room(THREAD Worker* w) { return w->item_count + 2u <= w->item
 // Put the child cells of a term in weak normal form on the next frontier.
 FUNC void frontier_children(THREAD Worker* w, Term t) {
   const uint tag = term_tag(t);
-  if (tag == DP0 || tag == DP1) {  // stuck: its slot's term is visited once, by the end that comes first
+  if (tag == DP0 || tag == DP1) {  // stuck: its slot's term is visited once; the join knows which end comes first
     const uint slot = term_val(t);
-    if ((atomic_or(slot_claim(w, slot), CLAIM_VISITED) & CLAIM_VISITED) == 0u) frontier_item(w, ITEM_FRESH, 1u | ITEM_SLOT, slot);
     w->opens += 1u;
+    if (heap_single(w)) {
+      if ((atomic_or(slot_claim(w, slot), CLAIM_VISITED) & CLAIM_VISITED) != 0u) return;
+      frontier_item(w, ITEM_FRESH, 1u | ITEM_SLOT | ITEM_ADMITTED, slot);
+    } else {
+      frontier_item(w, ITEM_FRESH, 1u | ITEM_SLOT, slot);
+    }
     return;
   }
   if (tag == VAR) w->opens += 1u;

@@ -27,7 +27,8 @@ struct Worker {
   bool lifted;                 // and is a lifted result
   uint stop;                   // OUT_* once the task must end the pass
   uint why, slot, side, target;
-  uint spent, cells, record, place, def;
+  uint spent, cells, record, place;
+  DEVICE Record* records;
   uint counted, opens, fills;
 };
 

@@ -11,12 +11,13 @@ struct Join {
   const DEVICE ulong* frontier;
   DEVICE ulong* next;
   DEVICE Record* records;
-  const DEVICE ulong* items;
+  DEVICE ulong* items;
   const DEVICE Event* events;
   DEVICE uint* stack;      // free records
-  DEVICE uint* cursor;     // per thread: next place in its segment
+  DEVICE uint* cursor;     // per thread: next place in its segment; behind them two turns a block
   const DEVICE uint* owner;
   DEVICE Summary* sum;
+  DEVICE Atomic32* halves;    // the heap, for the marks of stuck slots
   const DEVICE uint* inject;  // number, then cells that the host wants reduced: fresh entries behind all others
 };
 
@@ -25,8 +26,33 @@ FUNC uint join_owner(THREAD Join* j, uint loc) {
   return (j->owner[loc >> j->params->region_shift] << j->params->tpb_shift) + (inside >> j->params->slice_shift);
 }
 
+// The next thread of a block: its tasks are dealt in turn where any of its threads may take a slot.
+FUNC uint join_turn(THREAD Join* j, uint block, uint kind) {
+  const uint blocks = j->params->threads >> j->params->tpb_shift;
+  const uint n = j->cursor[j->params->threads + kind * blocks + block]++;
+  return (block << j->params->tpb_shift) + (n & ((1u << j->params->tpb_shift) - 1u));
+}
+
+FUNC void join_reset_turns(THREAD Join* j) {
+  const uint blocks = j->params->threads >> j->params->tpb_shift;
+  for (uint i = 0u; i < 2u * blocks; i++) j->cursor[j->params->threads + i] = 0u;
+}
+
 FUNC uint join_fresh_thread(THREAD Join* j, uint number, uint loc) {
-  return j->params->shard_address != 0u ? join_owner(j, loc) : number % j->params->threads;
+  if (j->params->shard_address == 0u) return number % j->params->threads;
+  const uint owner = join_owner(j, loc);
+  return (j->params->flags & PARAM_BLOCK) != 0u ? join_turn(j, owner >> j->params->tpb_shift, 1u) : owner;
+}
+
+// A stuck slot's term is visited once, by the end that comes first in the order of the lists.
+FUNC ulong join_admit(THREAD Join* j, ulong item) {
+  const ulong slot_bit = (ulong)ITEM_SLOT << 32, admitted = (ulong)ITEM_ADMITTED << 32;
+  if ((item & slot_bit) == (ulong)0 || (item & admitted) != (ulong)0) return item;
+  DEVICE Atomic32* claim = j->halves + 2u * (ulong)(uint)item + 3u;
+  const uint bits = atomic_read(claim);
+  atomic_write(claim, bits | CLAIM_VISITED);
+  item |= admitted;
+  return (bits & CLAIM_VISITED) != 0u ? item & ~((ulong)0xFF << 32) : item;
 }
 
 FUNC void join_place(THREAD Join* j, uint who, uint origin, uint record) {
@@ -39,6 +65,9 @@ FUNC void join_count(THREAD Join* j, THREAD uint* freed, THREAD uint* fresh) {
   ulong interactions = (ulong)0;
   uint ran = 0u, parked = sum->parked, starved = 0u, longest = 0u, stopped = 0u, opens = 0u, fills = 0u, deferred = 0u;
   uint number = 0u, done = 0u;
+  const bool by_claim = (j->params->flags & PARAM_CLAIM) != 0u;
+  const bool parks = (j->params->flags & (PARAM_SINGLE | PARAM_ATOMIC | PARAM_BLOCK)) == 0u;
+  join_reset_turns(j);
   for (uint t = 0u; t < j->params->threads; t++) {
     const DEVICE ThreadState* s = j->states + t;
     if (s->count == 0u) continue;
@@ -49,23 +78,30 @@ FUNC void join_count(THREAD Join* j, THREAD uint* freed, THREAD uint* fresh) {
     if (s->need > 0u) starved += 1u;
     if (s->longest > longest) longest = s->longest;
     for (uint i = 0u; i < s->done; i++) {
-      const uint out = j->events[s->first + i].codes & 0xFFu;
-      if (out == OUT_DONE || out == OUT_STALE) done += 1u;
-      else if (out == OUT_DEFERRED) deferred += 1u;
-      else if (out == OUT_CONTENDED && (j->params->flags & PARAM_SINGLE) == 0u) parked += 1u;
+      const uint codes = j->events[s->first + i].codes;
+      const uint out = codes & 0xFFu, origin = codes >> 24;
+      if (by_claim && (origin == FROM_POLL || origin == FROM_WAKE) && out != OUT_PARKED && out != OUT_STALE) parked -= 1u;
+      if (out == OUT_DONE) done += by_claim ? 0u : 1u;
+      else if (out == OUT_DEFERRED) {
+        deferred += 1u;
+        if (by_claim) parked += 1u;
+      }
+      else if (out == OUT_CONTENDED && parks) parked += 1u;
       else if ((out == OUT_ERROR || out == OUT_ABORTED) && stopped == 0u) stopped = s->first + i + 1u;
     }
     j->cursor[t] += s->count - s->done;
     for (uint i = 0u; i < s->out_count; i++) {
-      const ulong item = j->items[s->out + i];
+      const ulong item = join_admit(j, j->items[s->out + i]);
       const uint high = (uint)(item >> 32) & 0x0FFFFFFFu;
+      j->items[s->out + i] = item;
       switch ((uint)(item >> 60)) {
         case ITEM_FRESH: {
           const uint n = high & 0xFFu;
           for (uint k = 0u; k < n; k++) j->cursor[join_fresh_thread(j, number++, (uint)item + k)] += 1u;
           break;
         }
-        case ITEM_WAKE: parked -= 1u; j->cursor[high] += 1u; break;
+        case ITEM_WAKE: parked -= by_claim ? 0u : 1u; j->cursor[high] += 1u; break;
+        case ITEM_HOP_BLOCK: j->cursor[join_turn(j, high, 0u)] += 1u; break;
         default: j->cursor[high] += 1u; break;
       }
     }
@@ -96,7 +132,7 @@ FUNC void join_place_fresh(THREAD Join* j, uint number, uint loc, uint flags) {
   j->records[record].root = loc;
   j->records[record].flags = RECORD_NEW | flags;
   j->records[record].place = 0u;
-  j->records[record].def = 0u;
+  j->records[record].home = 0u;
   join_place(j, join_fresh_thread(j, number, loc), FROM_FRESH, record);
 }
 
@@ -111,14 +147,28 @@ FUNC void join_segments(THREAD Join* j) {
   }
 }
 
+// An entry that polled or was woken has run: the record has one name less. What is done and named no more is free.
+FUNC void join_retire(THREAD Join* j, uint record, uint codes) {
+  DEVICE Record* r = j->records + record;
+  const uint out = codes & 0xFFu, origin = codes >> 24;
+  const bool by_claim = (j->params->flags & PARAM_CLAIM) != 0u;
+  if (by_claim && (origin == FROM_POLL || origin == FROM_WAKE)) r->flags -= RECORD_NAMED;
+  if (out == OUT_DONE) r->flags |= RECORD_DEAD;
+  else if (out != OUT_STALE) return;
+  if ((r->flags & RECORD_DEAD) != 0u && (!by_claim || (r->flags & RECORD_NAMED_MASK) == 0u)) {
+    j->stack[j->sum->free++] = record;
+  }
+}
+
 FUNC void join_fill(THREAD Join* j) {
   const uint threads = j->params->threads;
+  const bool by_claim = (j->params->flags & PARAM_CLAIM) != 0u;
   uint number = 0u;
+  join_reset_turns(j);
   for (uint t = 0u; t < threads; t++) {
     const DEVICE ThreadState* s = j->states + t;
     for (uint i = 0u; i < s->done && s->count > 0u; i++) {
-      const uint out = j->events[s->first + i].codes & 0xFFu;
-      if (out == OUT_DONE || out == OUT_STALE) j->stack[j->sum->free++] = (uint)j->frontier[s->first + i];
+      join_retire(j, (uint)j->frontier[s->first + i], j->events[s->first + i].codes);
     }
     for (uint i = s->done; i < s->count; i++) {
       const ulong entry = j->frontier[s->first + i];
@@ -133,10 +183,12 @@ FUNC void join_fill(THREAD Join* j) {
       for (uint i = 0u; i < s->out_count; i++) {
         const ulong item = j->items[s->out + i];
         const uint is = (uint)(item >> 60), high = (uint)(item >> 32) & 0x0FFFFFFFu;
-        if (is != kind && !(kind == ITEM_HOP && is == ITEM_WAKE)) continue;
+        if (is != kind && !(kind == ITEM_HOP && (is == ITEM_WAKE || is == ITEM_HOP_BLOCK))) continue;
+        if (by_claim && (is == ITEM_WAKE || is == ITEM_POLL)) j->records[(uint)item].flags += RECORD_NAMED;
         switch (is) {
           case ITEM_SUSPEND: join_place(j, high, FROM_RESUME, (uint)item); break;
           case ITEM_HOP:     join_place(j, high, FROM_HOP, (uint)item); break;
+          case ITEM_HOP_BLOCK: join_place(j, join_turn(j, high, 0u), FROM_HOP, (uint)item); break;
           case ITEM_WAKE:    join_place(j, high, FROM_WAKE, (uint)item); break;
           case ITEM_POLL:    join_place(j, high, FROM_POLL, (uint)item); break;
           default: {
@@ -174,14 +226,14 @@ FUNC void join_commit(THREAD Join* j) {
 
 ENTRY(join_frontier)(
     BUFFER(const Params, params, 0), BUFFER(ThreadState, states, 1), BUFFER(const ulong, frontier, 2),
-    BUFFER(ulong, next, 3), BUFFER(Record, records, 4), BUFFER(const ulong, items, 5), BUFFER(const Event, events, 6),
+    BUFFER(ulong, next, 3), BUFFER(Record, records, 4), BUFFER(ulong, items, 5), BUFFER(const Event, events, 6),
     BUFFER(uint, stack, 7), BUFFER(uint, cursor, 8), BUFFER(const uint, owner, 9), BUFFER(Summary, sum, 10),
     BUFFER(uint, rules, 11), BUFFER(ulong, totals, 12), BUFFER(const uint, sizes, 13),
-    BUFFER(const uint, inject, 14), GRID_INDEX) {
+    BUFFER(const uint, inject, 14), BUFFER(Atomic32, halves, 15), GRID_INDEX) {
   GRID_INDEX_BODY
   if (index >= 1u) return;
   // sizes: entries that next holds, items, records and stack
-  Join join = {params, states, frontier, next, records, items, events, stack, cursor, owner, sum, inject};
+  Join join = {params, states, frontier, next, records, items, events, stack, cursor, owner, sum, halves, inject};
   THREAD Join* j = &join;
   const uint threads = params->threads;
   for (uint t = 0u; t < threads; t++) cursor[t] = 0u;
@@ -222,6 +274,22 @@ ENTRY(join_frontier)(
 
 // ---- the end of a run: cells whose term can go on, because a variable was filled after they stopped at it
 
+FUNC bool settle_is_stuck(THREAD Worker* w, uint slot) {
+  if ((atomic_read(slot_claim(w, slot)) & CLAIM_STUCK) != 0u) return true;
+  if (w->slot_cells < 4u) return false;
+  return ((atomic_read(slot_stamp(w, slot, 0u)) | atomic_read(slot_stamp(w, slot, 1u))) & ST_S) != 0u;
+}
+
+// Make a stuck slot free again: as it was when it was made.
+FUNC void settle_release(THREAD Worker* w, uint slot) {
+  atomic_write(slot_claim(w, slot), atomic_read(slot_claim(w, slot)) & ~(CLAIM_STUCK | CLAIM_VISITED));
+  if (w->slot_cells < 4u) return;
+  for (uint side = 0u; side < 2u; side++) {
+    atomic_write(slot_stamp(w, slot, side), 0u);
+    atomic_write(slot_waiter(w, slot, side), 0u);
+  }
+}
+
 // Walk from a term in weak normal form to what it hangs on: can it go on? With `release`, slots on the way that were
 // stuck become free again.
 FUNC bool settle_walk(THREAD Worker* w, Term t, bool release) {
@@ -235,8 +303,8 @@ FUNC bool settle_walk(THREAD Worker* w, Term t, bool release) {
       case DP0: case DP1: {
         const Term s = w->heap[loc];
         if ((s & SUB_BIT) != (ulong)0) return true;
-        if ((atomic_read(slot_claim(w, loc)) & CLAIM_STUCK) == 0u) return term_tag(s) < F_ROOT;
-        if (release) atomic_write(slot_claim(w, loc), atomic_read(slot_claim(w, loc)) & ~(CLAIM_STUCK | CLAIM_VISITED));
+        if (!settle_is_stuck(w, loc)) return term_tag(s) < F_ROOT;
+        if (release) settle_release(w, loc);
         frame = F_DP0;
         t = s;
         break;
@@ -281,7 +349,7 @@ ENTRY(settle_frontier)(
   Worker worker;
   THREAD Worker* w = &worker;
   w->heap = heap; w->halves = halves; w->roots = roots;
-  w->flags = params->flags; w->now = 0x0FFFFFFFu; w->me = 0u;
+  w->flags = params->flags; w->now = ST_PASS; w->me = 0u; w->slot_cells = params->slot_cells;
   const uint work_size = io[1], found_size = io[2];
   uint depth = 0u, seen = 0u, count = 0u;  // work: a stack from below, slots seen from above
   work[depth++] = io[0];

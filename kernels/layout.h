@@ -23,6 +23,9 @@ struct Params {
 #define PARAM_SINGLE 1u  // one thread: nothing is ever foreign
 #define PARAM_COUNT  2u  // count rules and remote linear writes
 #define PARAM_LIFT   4u  // collapse: tasks bring the first superposition of their cell to the top
+#define PARAM_CLAIM  32u // dup="claim": two-sided stamps
+#define PARAM_ATOMIC 64u // dup="atomic": any thread takes
+#define PARAM_BLOCK  128u // owner_unit="block": any thread of the owner block takes
 #define PARAM_WEAK   16u // the CPU evaluator wants weak normal form only: no children
 #define PARAM_ALONE  8u  // the CPU evaluator: primitives are left to the host, %gnf too
 
@@ -43,10 +46,13 @@ struct Record {
   uint root;     // root cell of the task
   uint flags;    // RECORD_*
   uint place;    // book cell last entered (for messages)
-  uint def;      // definition last entered, plus one
+  uint home;     // thread that suspended it
 };
 #define RECORD_NEW  1u  // never ran: hand is the root's word
 #define RECORD_ERROR_SHIFT 8u  // kind of runtime error: 1 applied a number, 2 a constructor, 3 a kernel fault
+#define RECORD_DEAD 16u   // done, but an entry still names it
+#define RECORD_NAMED 0x01000000u  // one entry that wakes or polls it; the join counts them in the top byte
+#define RECORD_NAMED_MASK 0xFF000000u
 #define RECORD_REENTER 8u // stalled: the slot it waits for is its own, evaluate that slot's closure once more
 #define RECORD_LIFTED 4u  // the term in hand is a lifted result on its way up
 #define RECORD_SLOT 2u  // the root is a stuck slot: its term is in weak normal form, visit the children
@@ -61,7 +67,9 @@ struct Event {
 #define ITEM_WAKE    3u
 #define ITEM_FRESH   4u  // count: children, plus ITEM_SLOT
 #define ITEM_POLL    5u
-#define ITEM_SLOT    0x100u
+#define ITEM_SLOT    0x100u    // the cell is a stuck slot: its term is visited once
+#define ITEM_ADMITTED 0x200u   // and this is that once
+#define ITEM_HOP_BLOCK 6u      // to a block: its next thread in turn
 
 // frontier entries: origin << 60 | thread << 32 | record
 #define FROM_FRESH  0u

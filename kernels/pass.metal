@@ -8,7 +8,6 @@ FUNC void pass_load(THREAD Worker* w, DEVICE Record* record) {
   w->reenter = (record->flags & RECORD_REENTER) != 0u;
   w->hand = record->hand & ~SUB_BIT;
   w->place = record->place;
-  w->def = record->def;
   if ((record->flags & RECORD_NEW) == 0u) return;
   w->top = term_new((w->flags & PARAM_LIFT) != 0u ? F_LROOT : F_ROOT, 0u, record->root);
   w->hand = w->heap[record->root];
@@ -25,22 +24,15 @@ FUNC void pass_start(THREAD Worker* w) {
 FUNC void pass_save(THREAD Worker* w, DEVICE Record* record) {
   record->top = w->top;
   record->hand = w->apply ? w->hand | SUB_BIT : w->hand;
-  record->flags = w->lifted ? RECORD_LIFTED : 0u;
+  record->flags = (record->flags & RECORD_NAMED_MASK) | (w->lifted ? RECORD_LIFTED : 0u);
+  record->home = w->me;
   record->place = w->place;
-  record->def = w->def;
 }
 
 // A slot's stuck term: it is in weak normal form, only its children are wanted. A slot filled meanwhile is skipped.
 FUNC void pass_visit_slot(THREAD Worker* w, uint slot) {
   const Term t = w->heap[slot];
-  if ((t & SUB_BIT) == (ulong)0 && term_tag(t) < F_ROOT) {
-    const uint tag = term_tag(t);
-    if ((tag == DP0 || tag == DP1) && heap_owner(w, term_val(t)) != w->me) {  // its owner knows who came first
-      task_hop(w, term_val(t), tag - DP0, WHY_TAKE);
-      return;
-    }
-    frontier_children(w, t);
-  }
+  if ((t & SUB_BIT) == (ulong)0 && term_tag(t) < F_ROOT) frontier_children(w, t);
   task_stop(w, OUT_DONE, WHY_NONE);
 }
 
@@ -73,21 +65,40 @@ FUNC void pass_end(THREAD Worker* w, DEVICE ThreadState* state) {
   state->fills = w->fills;
 }
 
-FUNC void pass_run_entry(THREAD Worker* w, DEVICE Record* record) {
+FUNC void pass_run_entry(THREAD Worker* w, DEVICE Record* record, uint origin) {
   const uint flags = record->flags;
   pass_load(w, record);
   pass_start(w);
+  const bool is_named = (origin == FROM_POLL || origin == FROM_WAKE) && (w->flags & PARAM_CLAIM) != 0u;
+  if (is_named) {
+    slot_resume_claim(w);
+    if (w->stop == OUT_PARKED || w->stop == OUT_STALE) return;  // touch nothing
+  }
   if ((flags & RECORD_SLOT) != 0u) pass_visit_slot(w, record->root);
   else step_run(w);
   if (w->stop == OUT_DONE) return;
   pass_save(w, record);
-  record->flags |= flags & RECORD_SLOT;
   switch (w->stop) {
     case OUT_FUEL: case OUT_STARVED: frontier_item(w, ITEM_SUSPEND, w->me, w->record); return;
-    case OUT_DEFERRED: frontier_item(w, ITEM_HOP, w->target, w->record); return;
+    case OUT_DEFERRED:
+      if (w->why == WHY_CLAIM) {
+        slot_park(w);
+        frontier_item(w, ITEM_POLL, w->me, w->record);
+      } else if ((w->flags & PARAM_BLOCK) != 0u) {
+        frontier_item(w, ITEM_HOP_BLOCK, w->target >> w->tpb_shift, w->record);
+      } else {
+        frontier_item(w, ITEM_HOP, w->target, w->record);
+      }
+      return;
     case OUT_CONTENDED:
-      if (heap_single(w)) frontier_item(w, ITEM_SUSPEND, w->me, w->record);
-      else slot_park(w);
+      if (heap_single(w)) {
+        frontier_item(w, ITEM_SUSPEND, w->me, w->record);
+      } else if ((w->flags & (PARAM_ATOMIC | PARAM_BLOCK)) != 0u) {
+        frontier_item(w, ITEM_POLL, w->me, w->record);
+        if (origin == FROM_POLL && w->spent == 0u) task_stop(w, OUT_PARKED, WHY_NONE);
+      } else {
+        slot_park(w);
+      }
       return;
     case OUT_ERROR: record->flags = w->why << RECORD_ERROR_SHIFT; w->why = WHY_NONE; return;
     default: return;
@@ -110,6 +121,7 @@ ENTRY(step_frontier)(
   w->used = used; w->remote = remote;
   w->rules = rules + (ulong)index * params->rules;
   w->items = items + state->out;
+  w->records = records;
   pass_begin(w, params, state, index);
   w->item_count = 0u; w->item_max = state->out_max;
   uint longest = 0u;
@@ -118,7 +130,7 @@ ENTRY(step_frontier)(
     const ulong entry = frontier[state->first + i];
     DEVICE Record* record = records + (uint)entry;
     w->record = (uint)entry;
-    pass_run_entry(w, record);
+    pass_run_entry(w, record, (uint)(entry >> 60));
     if (w->spent > longest) longest = w->spent;
     pass_event(w, events + state->first + i, record->root, (uint)(entry >> 60));
   }
@@ -144,7 +156,7 @@ ENTRY(step_depth_first)(
   Worker worker;
   THREAD Worker* w = &worker;
   w->heap = heap; w->halves = halves; w->book = book; w->roots = roots; w->owner = owner; w->chain = chain;
-  w->used = used; w->remote = remote; w->rules = rules; w->items = stack;
+  w->used = used; w->remote = remote; w->rules = rules; w->items = stack; w->records = record;
   pass_begin(w, params, state, 0u);
   w->record = 0u;
   w->item_count = io[0];
@@ -160,7 +172,7 @@ ENTRY(step_depth_first)(
       const uint n = (uint)(range >> 32) & 0xFFu;
       record->root = (uint)range;
       record->flags = RECORD_NEW | (((uint)(range >> 32) & ITEM_SLOT) != 0u ? RECORD_SLOT : 0u);
-      record->place = record->def = 0u;
+      record->place = 0u;
       if (n > 1u) stack[w->item_count - 1u] = range + (ulong)1 - ((ulong)1 << 32);
       else w->item_count -= 1u;
       origin = FROM_FRESH;

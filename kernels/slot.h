@@ -1,16 +1,21 @@
-// The slot of a duplication and the protocol by which tasks share it: dup="owner", owner_unit="thread".
+// The slot of a duplication and the three protocols by which tasks share it.
 //
 // cells: [expression, parent frame or SUB value][next environment entry | claim][stamp 0 | stamp 1][waiter 0 | waiter 1]
 // (one thread alone needs the first two only)
 //
-// Invariants: only the owner thread writes a slot's words after they are made. Others read the other side's stamp,
-// and the value only if that stamp says published in an earlier pass. So only old stamps carry news.
+// Invariants: dup="owner", unit thread: only the owner thread writes a slot's words after they are made. dup="claim":
+// each side writes its own stamp and waiter, the holder the cell. Unit block and dup="atomic": the lock word decides who
+// takes. In all of them a task reads the other side's stamp first, and the value only if that stamp says published in an
+// earlier pass, or by this very thread.
 
 #define ST_R 0x80000000u  // published
 #define ST_O 0x40000000u  // by the owner
 #define ST_X 0x20000000u  // given back
-#define ST_A 0x10000000u  // arrived; the pass lies in the bits below
-#define ST_PASS 0x0FFFFFFFu
+#define ST_A 0x10000000u  // arrived
+#define ST_S 0x08000000u  // given back for good: no rule fits the expression
+#define ST_PASS 0x07FFFFFFu
+#define LOCK_TAKEN 0xFFFFFFFFu
+#define PARAM_PROTOCOL (PARAM_CLAIM | PARAM_ATOMIC | PARAM_BLOCK)
 
 #define CLAIM_STUCK   1u  // the expression is in weak normal form and no rule fits
 #define CLAIM_VISITED 2u  // its children are on a frontier, or were
@@ -23,6 +28,11 @@
 FUNC DEVICE Atomic32* slot_claim(THREAD Worker* w, uint slot) { return w->halves + 2u * (ulong)slot + 3u; }
 FUNC DEVICE Atomic32* slot_stamp(THREAD Worker* w, uint slot, uint side) { return w->halves + 2u * (ulong)slot + 4u + side; }
 FUNC DEVICE Atomic32* slot_waiter(THREAD Worker* w, uint slot, uint side) { return w->halves + 2u * (ulong)slot + 6u + side; }
+
+// Option 2 and unit block have no waiters: there these words are the lock (0, taken, ST_X and the pass it was freed in)
+// and the thread that published, plus one.
+FUNC DEVICE Atomic32* slot_lock(THREAD Worker* w, uint slot) { return slot_waiter(w, slot, 0u); }
+FUNC DEVICE Atomic32* slot_publisher(THREAD Worker* w, uint slot) { return slot_waiter(w, slot, 1u); }
 
 // Make a slot that holds t. Bound variables that are already filled are looked through; an atom is born published,
 // so that sharing a number never makes anybody wait.
@@ -87,61 +97,173 @@ FUNC bool slot_enter_again(THREAD Worker* w, uint slot) {
   const uint env = atomic_read(w->halves + 2u * (ulong)slot + 2u);
   const uint again = slot_new(w, term_new(ALO, cell, env));
   const uint side = term_tag(w->hand) == DP0 ? 0u : 1u;
-  if (!heap_single(w)) atomic_write(slot_stamp(w, slot, side), 0u);  // it waits no more
+  if (!heap_single(w) && (w->flags & PARAM_PROTOCOL) == 0u) atomic_write(slot_stamp(w, slot, side), 0u);  // it waits no more
   w->hand = slot_end(term_ext(w->hand), again, side);
   w->reenter = false;
   return true;
 }
 
-// A task reaches an end of a slot (protocol section 3, option 1, unit thread).
-FUNC void slot_reach(THREAD Worker* w) {
-  const uint slot = term_val(w->hand);
-  const uint side = term_tag(w->hand) == DP0 ? 0u : 1u;
-  if (!heap_single(w) && heap_owner(w, slot) != w->me) {
-    const uint other = atomic_read(slot_stamp(w, slot, 1u - side));
-    if ((other & ST_R) != 0u && (other & ST_PASS) < w->now) slot_read(w, slot);
-    else task_hop(w, slot, side, WHY_TAKE);
-    return;
-  }
+// Take the slot: it holds the parent frame now, and its expression is in hand.
+FUNC void slot_take(THREAD Worker* w, uint slot, uint side) {
   const Term t = w->heap[slot];
-  if ((t & SUB_BIT) != 0u) { slot_read(w, slot); return; }
-  if (term_tag(t) >= F_ROOT) {
-    if (slot_enter_again(w, slot)) return;
-    w->slot = slot;
-    w->side = side;
-    w->target = w->me;
-    task_stop(w, OUT_CONTENDED, WHY_BUSY);
-    return;
-  }
-  if ((atomic_read(slot_claim(w, slot)) & CLAIM_STUCK) != 0u) { w->apply = true; return; }
   slot_keep_closure(w, slot, t);
   heap_new(w, slot, w->top);
   w->top = term_new(side == 0u ? F_DP0 : F_DP1, term_ext(w->hand), slot);
   w->hand = t;
 }
 
-// A task parks at a slot that another task holds; the holder wakes it. (One thread alone keeps no waiters: there the
-// task comes back next pass, behind the holder or before it.)
+FUNC void slot_wait(THREAD Worker* w, uint slot, uint side, uint outcome, uint why) {
+  w->slot = slot;
+  w->side = side;
+  w->target = w->me;
+  task_stop(w, outcome, why);
+}
+
+FUNC uint slot_pass(uint stamp) { return stamp & ST_PASS; }
+
+// A word changed in this pass decides as it would have before the change: only old stamps carry news.
+FUNC bool slot_is_old(THREAD Worker* w, uint stamp) { return slot_pass(stamp) < w->now; }
+
+// Option 1, unit thread: the owner acts on the cell itself, others hop to it unless they see an old publication.
+FUNC void slot_reach_owner(THREAD Worker* w, uint slot, uint side) {
+  if (!heap_single(w) && heap_owner(w, slot) != w->me) {
+    const uint other = atomic_read(slot_stamp(w, slot, 1u - side));
+    if ((other & ST_R) != 0u && slot_is_old(w, other)) slot_read(w, slot);
+    else task_hop(w, slot, side, WHY_TAKE);
+    return;
+  }
+  const Term t = w->heap[slot];
+  if ((t & SUB_BIT) != (ulong)0) { slot_read(w, slot); return; }
+  if (term_tag(t) >= F_ROOT) {
+    if (!slot_enter_again(w, slot)) slot_wait(w, slot, side, OUT_CONTENDED, WHY_BUSY);
+    return;
+  }
+  if ((atomic_read(slot_claim(w, slot)) & CLAIM_STUCK) != 0u) { w->apply = true; return; }
+  slot_take(w, slot, side);
+}
+
+// Option 2, and option 1 with unit block: whoever swaps the lock word first takes, the others come back.
+FUNC void slot_reach_shared(THREAD Worker* w, uint slot, uint side) {
+  if ((w->flags & PARAM_BLOCK) != 0u && (heap_owner(w, slot) >> w->tpb_shift) != w->block) {
+    const uint other = atomic_read(slot_stamp(w, slot, 1u - side));
+    if ((other & ST_R) != 0u && slot_is_old(w, other)) slot_read(w, slot);
+    else task_hop(w, slot, side, WHY_TAKE);
+    return;
+  }
+  const uint other = atomic_read(slot_stamp(w, slot, 1u - side));
+  const bool is_news = slot_is_old(w, other) || atomic_read(slot_publisher(w, slot)) == w->me + 1u;
+  if ((other & ST_R) != 0u && is_news) { slot_read(w, slot); return; }
+  const uint own = atomic_read(slot_stamp(w, slot, side));
+  if ((own & ST_R) != 0u) { slot_read(w, slot); return; }  // a cyclic term: this end was here before
+  if ((own & ST_S) != 0u || ((other & ST_S) != 0u && is_news)) { w->apply = true; return; }
+  const uint lock = atomic_read(slot_lock(w, slot));
+  const bool is_free = lock == 0u || ((lock & ST_X) != 0u && slot_is_old(w, lock));
+  if (is_free && atomic_swap_if(slot_lock(w, slot), lock, LOCK_TAKEN)) { slot_take(w, slot, side); return; }
+  if (!slot_enter_again(w, slot)) slot_wait(w, slot, side, OUT_CONTENDED, WHY_BUSY);
+}
+
+// Option 3: each side stamps its arrival; the owner takes at once, others from the next pass on.
+FUNC void slot_reach_claim(THREAD Worker* w, uint slot, uint side) {
+  const uint other = atomic_read(slot_stamp(w, slot, 1u - side));
+  const bool is_owner = heap_owner(w, slot) == w->me, old = slot_is_old(w, other);
+  if ((other & ST_R) != 0u && (old || ((other & ST_O) != 0u && is_owner))) { slot_read(w, slot); return; }
+  const uint own = atomic_read(slot_stamp(w, slot, side));
+  if ((own & ST_R) != 0u) { slot_read(w, slot); return; }  // a cyclic term: this end was here before
+  if ((own & ST_S) != 0u || ((other & ST_S) != 0u && old)) { w->apply = true; return; }
+  const bool is_free = other == 0u || ((other & ST_X) != 0u && old) || ((other & (ST_A | ST_O)) == ST_A && !old);
+  if (is_owner && is_free && (other & ST_R) == 0u) {
+    atomic_write(slot_stamp(w, slot, side), ST_A | ST_O | w->now);
+    slot_take(w, slot, side);
+    return;
+  }
+  slot_wait(w, slot, side, OUT_DEFERRED, WHY_CLAIM);
+}
+
+// A poll or wake of option 3 names a record that waits at a slot: may its task go on? Decided by stamps alone, since
+// both may come late; the waiter word lets one of them through.
+FUNC void slot_resume_claim(THREAD Worker* w) {
+  const uint slot = term_val(w->hand), side = term_tag(w->hand) == DP0 ? 0u : 1u;
+  const uint other = atomic_read(slot_stamp(w, slot, 1u - side)), mine = slot_pass(atomic_read(slot_stamp(w, slot, side)));
+  const bool is_waiting = !w->apply && (term_tag(w->hand) == DP0 || term_tag(w->hand) == DP1) &&
+                          atomic_read(slot_waiter(w, slot, side)) == w->record + 1u;
+  if (!is_waiting) { task_stop(w, OUT_STALE, WHY_NONE); return; }
+  const bool old = slot_is_old(w, other);
+  if ((other & (ST_R | ST_X)) != 0u && !old) { slot_wait(w, slot, side, OUT_PARKED, WHY_NONE); return; }
+  if ((other & ST_R) != 0u) {
+    atomic_write(slot_waiter(w, slot, side), 0u);
+    slot_read(w, slot);
+    return;
+  }
+  if ((other & ST_S) != 0u) {
+    atomic_write(slot_waiter(w, slot, side), 0u);
+    w->apply = true;
+    return;
+  }
+  const uint q = slot_pass(other);
+  const bool wins = other == 0u || (other & ST_X) != 0u || q > mine || (q == mine && (other & ST_O) == 0u && side == 0u);
+  if (wins) {
+    atomic_write(slot_waiter(w, slot, side), 0u);
+    slot_take(w, slot, side);
+    return;
+  }
+  if (w->reenter) {
+    atomic_write(slot_waiter(w, slot, side), 0u);
+    if (slot_enter_again(w, slot)) return;
+  }
+  slot_wait(w, slot, side, OUT_PARKED, WHY_NONE);
+}
+
+// A task reaches an end of a slot (protocol section 3).
+FUNC void slot_reach(THREAD Worker* w) {
+  const uint slot = term_val(w->hand), side = term_tag(w->hand) == DP0 ? 0u : 1u;
+  if (heap_single(w) || (w->flags & PARAM_PROTOCOL) == 0u) slot_reach_owner(w, slot, side);
+  else if ((w->flags & PARAM_CLAIM) != 0u) slot_reach_claim(w, slot, side);
+  else slot_reach_shared(w, slot, side);
+}
+
+// May this thread publish, give back or leave a stuck term here?
+FUNC bool slot_may_publish(THREAD Worker* w, uint slot) {
+  if ((w->flags & (PARAM_CLAIM | PARAM_ATOMIC)) != 0u) return true;
+  const uint owner = heap_owner(w, slot);
+  return (w->flags & PARAM_BLOCK) != 0u ? (owner >> w->tpb_shift) == w->block : owner == w->me;
+}
+
+// A task parks at the slot that it waits for (options 1/thread and 3); its record is written already.
 FUNC void slot_park(THREAD Worker* w) {
-  atomic_write(slot_waiter(w, w->slot, w->side), w->record);
+  atomic_write(slot_waiter(w, w->slot, w->side), w->record + 1u);
   atomic_write(slot_stamp(w, w->slot, w->side), ST_A | w->now);
 }
 
-// Wake the task of the other side, if one is parked.
+// Wake the task of the other side, if one is parked and will not see for itself.
 FUNC void slot_wake(THREAD Worker* w, uint slot, uint other) {
-  if (heap_single(w)) return;
-  if ((atomic_read(slot_stamp(w, slot, other)) & ST_A) == 0u) return;
-  atomic_write(slot_stamp(w, slot, other), 0u);
-  w->items[w->item_count++] = ((ulong)ITEM_WAKE << 60) | ((ulong)w->me << 32) | atomic_read(slot_waiter(w, slot, other));
+  if (heap_single(w) || (w->flags & (PARAM_ATOMIC | PARAM_BLOCK)) != 0u) return;
+  const uint stamp = atomic_read(slot_stamp(w, slot, other));
+  if ((stamp & ST_A) == 0u || (stamp & ST_O) != 0u) return;
+  const bool by_claim = (w->flags & PARAM_CLAIM) != 0u;
+  if (by_claim && !slot_is_old(w, stamp)) return;  // its own poll comes later than this pass
+  const uint record = atomic_read(slot_waiter(w, slot, other));
+  if (record == 0u) return;
+  if (!by_claim) atomic_write(slot_stamp(w, slot, other), 0u);
+  const uint home = by_claim ? w->records[record - 1u].home : w->me;
+  w->items[w->item_count++] = ((ulong)ITEM_WAKE << 60) | ((ulong)home << 32) | (record - 1u);
 }
 
-// The holder of side `side`, at the owner: give the other side its value and go on with `mine` in the parent frame.
+// Stamp this side: published, or given back.
+FUNC void slot_stamp_now(THREAD Worker* w, uint slot, uint side, uint bits) {
+  if (heap_single(w)) return;
+  const bool shared = (w->flags & (PARAM_ATOMIC | PARAM_BLOCK)) != 0u;
+  if (shared) atomic_write(slot_publisher(w, slot), w->me + 1u);
+  else if (heap_owner(w, slot) == w->me) bits |= ST_O;
+  atomic_write(slot_stamp(w, slot, side), bits | w->now);
+}
+
+// The holder of side `side`, where it may: give the other side its value and go on with `mine` in the parent frame.
 FUNC void slot_publish(THREAD Worker* w, Term mine, Term other, bool apply) {
   const uint slot = term_val(w->top);
   const uint side = term_tag(w->top) - F_DP0;
   w->top = w->heap[slot];
   heap_new(w, slot, other | SUB_BIT);
-  if (!heap_single(w)) atomic_write(slot_stamp(w, slot, side), ST_R | ST_O | w->now);
+  slot_stamp_now(w, slot, side, ST_R);
   slot_wake(w, slot, 1u - side);
   w->hand = mine;
   w->apply = apply;
@@ -156,7 +278,8 @@ FUNC void slot_stuck(THREAD Worker* w) {
   const uint side = term_tag(w->top) - F_DP0;
   w->top = w->heap[slot];
   heap_new(w, slot, w->hand);
-  atomic_or(slot_claim(w, slot), CLAIM_STUCK);
+  if ((w->flags & PARAM_PROTOCOL) == 0u || heap_single(w)) atomic_or(slot_claim(w, slot), CLAIM_STUCK);
+  else slot_stamp_now(w, slot, side, ST_X | ST_S);
   slot_wake(w, slot, 1u - side);
   w->hand = slot_end(label, slot, side);
 }

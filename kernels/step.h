@@ -68,7 +68,6 @@ FUNC void step_enter(THREAD Worker* w) {
     case REF: {
       const uint root = w->roots[term_ext(t)];
       if (root == 0u) { w->apply = true; return; }
-      w->def = term_ext(t) + 1u;
       w->hand = book_term(w, root, 0u);
       return;
     }
@@ -195,7 +194,7 @@ FUNC void step_apply(THREAD Worker* w) {
   if (frame == F_DP0 || frame == F_DP1) {
     const uint slot = term_val(w->top);
     if (!heap_single(w)) {
-      if (heap_owner(w, slot) != w->me) { task_hop(w, slot, frame - F_DP0, WHY_PUBLISH); return; }
+      if (!slot_may_publish(w, slot)) { task_hop(w, slot, frame - F_DP0, WHY_PUBLISH); return; }
       if (!frontier_room(w)) { task_stop(w, OUT_FUEL, WHY_NONE); return; }
     }
   }

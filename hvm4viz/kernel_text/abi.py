@@ -22,7 +22,7 @@ THREAD_STATE: Final = _words(
     "need", "need_node", "counted_lo", "counted_hi", "longest", "opens", "fills",
 )  # fmt: skip
 RECORD: Final = np.dtype(
-    [("top", "<u8"), ("hand", "<u8"), ("root", "<u4"), ("flags", "<u4"), ("place", "<u4"), ("def", "<u4")]
+    [("top", "<u8"), ("hand", "<u8"), ("root", "<u4"), ("flags", "<u4"), ("place", "<u4"), ("home", "<u4")]
 )
 SUMMARY: Final = _words(
     "status", "frontier", "parked", "starved", "interactions_lo", "interactions_hi", "longest", "ran",
@@ -37,9 +37,13 @@ PARAM_COUNT: Final = 2
 PARAM_LIFT: Final = 4
 PARAM_ALONE: Final = 8
 PARAM_WEAK: Final = 16
+PARAM_CLAIM: Final = 32
+PARAM_ATOMIC: Final = 64
+PARAM_BLOCK: Final = 128
 RECORD_NEW: Final = 1
 RECORD_SLOT: Final = 2
 RECORD_REENTER: Final = 8
+RECORD_NAMED: Final = 1 << 24
 RECORD_ERROR_SHIFT: Final = 8
 SUM_POISON: Final = 0xDEADBEEF
 SUM_JOINED: Final = 2

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 import hvm4viz as hv
 from hvm4viz.events import OUTCOMES, REASONS
 from hvm4viz.heap import HeapBuilder
@@ -51,8 +53,8 @@ def shared_pair() -> hv.Heap:
     return builder.heap()
 
 
-def machine(shard: str) -> hv.Machine:
-    return hv.Machine(blocks=3, threads_per_block=4, region_size=8, shard=shard)  # pyright: ignore[reportArgumentType]
+def machine(shard: str, **protocol: str) -> hv.Machine:
+    return hv.Machine(blocks=3, threads_per_block=4, region_size=8, shard=shard, **protocol)  # pyright: ignore[reportArgumentType]
 
 
 def test_foreign_ends_are_deferred_to_the_slots_owner() -> None:
@@ -80,3 +82,47 @@ def test_dealt_by_index_nobody_waits() -> None:
         [("B0/t0", 17, "done", "", 0), ("B0/t1", 18, "done", "", 0)],
     ]
     assert run.stats.deferrals == 0
+
+
+def test_unit_block_deals_inside_the_owner_block() -> None:
+    run = hv.run_heap(shared_pair(), machine=machine("address", owner_unit="block"), device="cpu")
+
+    assert passes_of(run, 4) == [
+        [("B0/t0", 0, "done", "", 0)],
+        [("B1/t0", 8, "deferred", "take", 1), ("B1/t1", 9, "done", "", 0)],
+        [("B0/t0", 8, "done", "", 0), ("B2/t0", 17, "done", "", 0), ("B2/t1", 18, "deferred", "take", 1)],
+        [("B0/t0", 18, "done", "", 0)],
+    ]
+
+
+def test_option_two_lets_anybody_take() -> None:
+    run = hv.run_heap(shared_pair(), machine=machine("address", dup="atomic"), device="cpu")
+
+    assert passes_of(run, 4) == [
+        [("B0/t0", 0, "done", "", 0)],
+        [("B1/t0", 8, "done", "", 0), ("B1/t0", 9, "done", "", 0)],
+        [("B2/t0", 17, "done", "", 0), ("B2/t1", 18, "done", "", 0)],
+    ]
+    assert run.trace.remote.dense().sum() == 0
+
+
+def test_option_three_waits_where_it_stands() -> None:
+    run = hv.run_heap(shared_pair(), machine=machine("address", dup="claim"), device="cpu")
+
+    assert passes_of(run, 4) == [
+        [("B0/t0", 0, "done", "", 0)],
+        [("B1/t0", 8, "deferred", "claim", 1), ("B1/t0", 9, "done", "", 0)],
+        [("B1/t0", 8, "done", "", 0), ("B2/t0", 17, "done", "", 0), ("B2/t1", 18, "deferred", "claim", 1)],
+        [("B2/t1", 18, "done", "", 0)],
+    ]
+    assert [int(age) for age in run.trace.deferrals()["age"]] == [1, 1]
+    assert run.trace.remote.dense().sum() == 0
+
+
+@pytest.mark.parametrize("protocol", [{}, {"owner_unit": "block"}, {"dup": "atomic"}, {"dup": "claim"}], ids=str)
+def test_by_index_every_protocol_does_the_same(protocol: dict[str, str]) -> None:
+    run = hv.run_heap(shared_pair(), machine=machine("index", **protocol), device="cpu")
+
+    assert [len(rows) for rows in passes_of(run, 4)] == [1, 2, 2]
+    assert run.stats.deferrals == 0
+    assert [val_of(int(run.heap.words[loc])) for loc in (8, 18)] == [1, 2]
