@@ -239,7 +239,8 @@ class Frontier:
         self._join_args = tuple(
             (
                 self._params, self._states, mine, other, self._records, self._items, self._events, self._stack,
-                self._cursor, store.owner, self._summary, self._rules, self._totals, self._sizes, self._inject, store.heap,
+                self._cursor, store.owner, self._summary, self._rules, self._totals, self._sizes, self._inject,
+                store.heap,
             )
             for mine, other in ((a, b), (b, a))
         )  # fmt: skip

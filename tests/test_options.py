@@ -88,7 +88,7 @@ def test_a_bad_option_says_what_would_do(line: str, says: str, capsys: pytest.Ca
     [
         ("--blocks 0", "from 1 to 65,536"),
         ("--threads-per-block 3", "power of two"),
-        ("--dup claim", "not in this version"),
+        ("--visibility live", "not in this version"),
         ("--collapse --mode snf", "--mode snf has one result"),
         ("--limit 3 --mode snf", "--mode snf has one result"),
     ],

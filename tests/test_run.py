@@ -160,7 +160,8 @@ def test_bad_option_is_refused_with_its_value(options: dict[str, object], words:
         ({"fuel": 0}, "fuel=0"),
         ({"heap": "many"}, "'many'"),
         ({"shard": "random"}, "'index', 'address'"),
-        ({"dup": "claim"}, "not in this version"),
+        ({"visibility": "live"}, "not in this version"),
+        ({"dup": "claim", "owner_unit": "block"}, "any thread may"),
     ],
 )
 def test_bad_setting_is_refused_with_its_bound(settings: dict[str, object], words: str) -> None:

@@ -14,6 +14,7 @@ GRID: dict[str, tuple[Any, ...]] = {
     "threads_per_block": (1, 4),
     "fuel": (1, 16, "auto"),
     "shard": ("index", "address"),
+    "dup": ("owner", "atomic", "claim"),
 }
 
 FUEL_ONE_INTERACTIONS = 100_000
