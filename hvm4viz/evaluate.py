@@ -96,7 +96,8 @@ class Evaluator:
         self._acts = [self._main]
         self._steps: list[Steps] = []
         self._extra = 0
-        self._opens = self._fills = 0
+        self._opens = self._fills = self._woken = 0
+        self._is_waking = False
         self._state_view["next"], self._state_view["end"] = max(store.laid, 1), self.machine.region_size
         self.inject([root])
         self._last = time.perf_counter_ns()
@@ -276,6 +277,7 @@ class Evaluator:
         self._opens += int(state["opens"])
         self._fills += int(state["fills"])
         counted = int(state["counted_lo"])
+        self._woken += counted if self._is_waking else 0
         stop = self._after(act, stopped, events)
         return self._record(events, counted, begun, ended), stop
 
@@ -389,12 +391,13 @@ class Evaluator:
         state["next"] = state["end"] = (region + 1) * self.machine.region_size
 
     def _wake_late(self) -> bool:
-        if self._main.flags & abi.PARAM_LIFT or not (self._opens and self._fills):
+        if self._main.flags & abi.PARAM_LIFT or not self._opens or not (self._fills or self._woken):
             return False
-        self._opens = self._fills = 0
+        self._opens = self._fills = self._woken = 0
         cells = self.late(self.root)
         self.inject(cells)
-        return len(cells) > 0
+        self._is_waking = len(cells) > 0
+        return self._is_waking
 
     def may_be_late(self) -> bool:
         """Tell whether any task has ended at an open variable so far."""

@@ -182,8 +182,9 @@ class Frontier:
         self.inject([root])
         self._join_frontiers()
         self._last = time.perf_counter_ns()
-        self._opens = self._fills = 0
+        self._opens = self._fills = self._woken = 0
         self._device_ns = 0
+        self._is_waking = False
 
     # ---- setting up
 
@@ -335,6 +336,8 @@ class Frontier:
         if self.feed is None:
             self._opens += sums[9]
         self._fills += sums[10]
+        if self._is_waking:  # what was woken may have stopped behind the next slot: look again, as long as it goes on
+            self._woken += sums[4]
         now = time.perf_counter_ns()
         record = PassRecord(
             index=self.store.passes,
@@ -373,15 +376,16 @@ class Frontier:
 
     def wake_late(self) -> bool:
         """Take up tasks that had stopped at a variable filled later; tell whether there are any."""
-        if not (self._opens and self._fills):
+        if not self._opens or not (self._fills or self._woken):
             return False
-        self._opens = self._fills = 0
+        self._opens = self._fills = self._woken = 0
         cells = self.late(self.root)
         if not len(cells):
             return False
         self.inject(cells)
         self._state_view["count"] = 0
         self._join_frontiers()
+        self._is_waking = True
         return True
 
     def may_be_late(self) -> bool:

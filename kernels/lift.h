@@ -18,24 +18,36 @@ FUNC void lift_push(THREAD Worker* w, uint tag, Term node, uint depth) {
   w->top = term_new(tag, 0u, at);
 }
 
-// What a field is lifted to may let the node around it go on: a guard was dropped, or a stuck term went on itself.
-FUNC void lift_wake(THREAD Worker* w) {
-  if (term_tag(w->top) != F_LNODE) return;
-  const uint at = term_val(w->top);
-  switch (term_tag(w->heap[at + 1u])) {
-    case APP: case OP2: case AND: case OR: case DSU: case DDU:
-      heap_new(w, at + 2u, w->heap[at + 2u] | 0x100u);
-      return;
-    default: return;
+// Find the guarded term that keeps a node stuck, and drop its guard: the node may go on then. Guards go before any field
+// is lifted, since what is lifted cannot react any more: its lambdas are quoted.
+FUNC bool lift_drop_guard(THREAD Worker* w, Term node) {
+  for (;;) {
+    const uint loc = term_val(node);
+    bool is_second = false;
+    switch (term_tag(node)) {
+      case APP: {
+        const uint tag = term_tag(static_or(w, w->heap[loc]));
+        is_second = tag == MAT || tag == SWI || tag == USE;
+        break;
+      }
+      case OP2: is_second = term_tag(w->heap[loc]) == NUM; break;
+      case AND: case OR: case DSU: case DDU: break;
+      default: return false;
+    }
+    const Term held = w->heap[loc + (is_second ? 1u : 0u)];
+    if (!is_second && term_tag(static_or(w, held)) == RED) {
+      heap_put(w, loc, red_body(w, held));
+      return true;
+    }
+    node = held;
   }
 }
 
 // A term in weak normal form: take it apart, or send it up.
 FUNC void lift_begin(THREAD Worker* w, uint tag) {
-  if (tag == RED) {  // the guard is dropped; the node around it may go on then
+  if (tag == RED) {  // the guard is dropped
     w->hand = red_body(w, w->hand);
     w->apply = false;
-    lift_wake(w);
     return;
   }
   if (tag == LAM) {
@@ -57,6 +69,10 @@ FUNC void lift_begin(THREAD Worker* w, uint tag) {
   if (term_arity(w->hand) == 0u) {
     if (tag == VAR || tag == DP0 || tag == DP1) w->opens += 1u;
     w->lifted = true;
+    return;
+  }
+  if (lift_drop_guard(w, w->hand)) {
+    w->apply = false;
     return;
   }
   if (!heap_room(w, 3u, 3u)) return;
@@ -142,14 +158,6 @@ FUNC void lift_end_field(THREAD Worker* w) {
       w->lifted = false;
       return;
     }
-  }
-  if ((info & (ulong)0x100) != (ulong)0) {  // a guard was dropped: the node may be no value any more
-    w->top = w->heap[at];
-    lift_wake(w);
-    w->hand = node;
-    w->apply = false;
-    w->lifted = false;
-    return;
   }
   lift_split(w, node);
 }

@@ -60,7 +60,7 @@ typedef ulong Term;
 #define F_RUS  80u  // argument wanted; field 1 is a RED whose body is a USE
 // frames of collapsing (lift.h); the parent lies in a cell of their own
 #define F_LROOT 81u  // VAL = cell whose first superposition is wanted at the top; no parent
-#define F_LNODE 82u  // VAL = frame cells [parent][node][depth << 32 | guard dropped << 8 | field]
+#define F_LNODE 82u  // VAL = frame cells [parent][node][depth << 32 | field]
 #define F_LLAM  83u  // VAL = frame cells [parent][unused][depth << 32]
 
 #define LAM_ERA 0x800000u  // in EXT of LAM: the variable has no occurrence and no environment entry
