@@ -45,8 +45,7 @@ class Found:
 
 FOUND = (
     Found("stuck_slot_behind_stuck_slot", "((&A{(&A{2,3} + (! f = λ x; (x + f))),1}) + (! f = λ x; (x + f)))",
-          "&A{&A{((2 + (a + λb.λa.b)) + (c + λd.λc.d)),((3 + (e + λf.λe.f)) + (g + λh.λg.h))},(1 + (i + λj.λi.j))}",
-          ),
+          "&A{&A{((2 + (a + λb.λa.b)) + (c + λd.λc.d)),((3 + (e + λf.λe.f)) + (g + λh.λg.h))},(1 + (i + λj.λi.j))}"),
     Found("variable_filled_by_later_branch", "(! v &B = (λx&B. [(x₁ + 0), 0]); (v₀ + v₁))",
           "(λa.[(a + 0),0] + λa.[(a + 0),0])", "collapse"),
     Found("guard_in_label", "((! v &((0 ~> 0)) = 0; v₀) + 0)", "0", "collapse"),
