@@ -185,6 +185,9 @@ class Execution:
             self.stop = self._loop.run(until)
         except (DeviceError, KernelFault) as error:
             self.stop = Stop("failed", str(error))
+        except BaseException:
+            self._recorder.close()  # what was acknowledged stays readable
+            raise
         return self.stop
 
     def new_results(self) -> Iterator[Term]:
@@ -209,6 +212,8 @@ class Execution:
         end = RunEnd(status=stop.status, message=message, lines=lines, log=tuple(log))
         for observer in self._observers:
             observer.end(end)
+        if self._recorder.failure is not None:
+            message = f"{message}; {self._recorder.failure}".removeprefix("; ")
         stats: Stats = self._totals.finish(time.perf_counter() - self._begun, self.store.cells_used())
         return Run(
             program=request.program,

@@ -331,6 +331,8 @@ class Frontier:
             if full:
                 stop = Stop("heap_full", full)
         ran = sums[7]
+        if ran == 0:
+            raise KernelFault(f"pass {self.store.passes} ran none of its {width} entries: the dispatch did nothing")
         if sums[8]:
             stop = self._fault_stop(sums[8] - 1, turn)
         if self.feed is None:
