@@ -51,7 +51,10 @@ def test_nothing_outside_the_subset_is_used(word: str) -> None:
     assert not re.search(rf"(?<!\w){re.escape(word)}(?!\w)", code)
 
 
-@pytest.mark.parametrize("word", ["half", "thread", "device", "constant", "kernel", "threadgroup", "vertex", "fragment"])
+METALS = ("half", "thread", "device", "constant", "kernel", "threadgroup", "vertex", "fragment")
+
+
+@pytest.mark.parametrize("word", METALS)
 def test_no_name_is_a_word_of_metals(word: str) -> None:
     text = kernel().text
     code = re.sub(r"//[^\n]*", "", text[text.index("// ==== term.h") :])
