@@ -7,6 +7,8 @@ from types import SimpleNamespace
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
+from hvm4viz.settings import BUILT, CHOICES
+
 
 @pytest.fixture
 def shell(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[InteractiveShell]:
@@ -28,7 +30,7 @@ def shell(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Interacti
         ("%%hvm4 --blo", ["--blocks"]),
         ("%%hvm4 -B 3 --sha", ["--shard"]),
         ("%%hvm4 --shard ", ["address", "index"]),
-        ("%%hvm4 --dup ", ["owner"]),
+        ("%%hvm4 --dup ", sorted(BUILT.get("dup", CHOICES["dup"]))),
         ("%%hvm4 --device c", ["cpu"]),
         ("%%hvm4 --import ", ["lib"]),
         ("%%hvm4 --fig over", ["overview"]),
