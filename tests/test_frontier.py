@@ -105,8 +105,9 @@ def test_cyclic_term_that_nothing_can_break_is_stalled() -> None:
     builder.put(0, Tag.DP0, 5, 1).put(1, Tag.APP, 0, 5)  # slot 1 holds an application of its own other end
     builder.put(5, Tag.DP1, 5, 1).put(6, Tag.NUM, 0, 3)
 
-    for settings in ({"blocks": 1, "threads_per_block": 1}, {"blocks": 2, "threads_per_block": 1}):
-        run = hv.run_heap(builder.heap(), machine=hv.Machine(region_size=16, **settings), device="cpu", max_passes=100)
+    for blocks in (1, 2):
+        machine = hv.Machine(blocks=blocks, threads_per_block=1, region_size=16)
+        run = hv.run_heap(builder.heap(), machine=machine, device="cpu", max_passes=100)
         assert run.status == "stalled"
         assert "cyclic" in run.message
 
