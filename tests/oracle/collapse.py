@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Generator, Iterator
+from dataclasses import dataclass, field
 
 from hvm4viz.term import Tag
 from tests.oracle.machine import Machine
+from tests.oracle.normalise import Order
 from tests.oracle.terms import CASE_TAGS, END_TAGS, Binder, Term, clone, inc, lam, sup
 
 BUCKETS = 64
@@ -36,6 +38,40 @@ def collapse(m: Machine, term: Term, limit: int | None) -> Iterator[Term]:
                 count += 1
                 if count == limit:
                     return
+
+
+@dataclass(slots=True)
+class Branch:
+    """A branch that was lifted ahead of its turn, and what it split into."""
+
+    term: Term
+    parts: list[Branch] = field(default_factory=list["Branch"])
+
+
+def collapse_ahead(m: Machine, term: Term, order: Order) -> Iterator[Term]:
+    """Give the same results in the same order, but lift all branches first, as a wide frontier may.
+
+    Where a variable has escaped from its branch (labels that collide, holes), the order decides what is found.
+    """
+    root = Branch(term)
+    todo = [root]
+    while todo:
+        branch = todo.pop(order(len(todo)))
+        branch.term = lifted(m, branch.term)
+        if branch.term.tag in (Tag.INC, Tag.SUP):
+            branch.parts = [Branch(part) for part in branch.term.args]
+            todo.extend(branch.parts)
+    buckets: list[deque[list[Branch]]] = [deque() for _ in range(BUCKETS)]
+    buckets[0].append([root])
+    while (key := next((key for key in range(BUCKETS) if buckets[key]), None)) is not None:
+        for branch in buckets[key].popleft():
+            k = key
+            while branch.term.tag == Tag.INC:
+                branch, k = branch.parts[0], max(0, k - 1)  # noqa: PLW2901
+            if branch.term.tag == Tag.SUP:
+                buckets[min(BUCKETS - 1, k + 1)].append(branch.parts)
+            elif branch.term.tag != Tag.ERA:
+                yield branch.term
 
 
 def lifted(m: Machine, term: Term) -> Term:
@@ -85,10 +121,10 @@ def lift(m: Machine, term: Term, depth: int) -> Lifting:
             held.args[0] = held.args[0].args[1]  # row D20: what the guard kept apart may react now
             term = w
         else:
-            for field, part in enumerate(w.args):
-                w.args[field] = yield lift(m, part, depth)
-                if w.args[field].tag == Tag.ERA:
-                    return w.args[field]
+            for place, part in enumerate(w.args):
+                w.args[place] = yield lift(m, part, depth)
+                if w.args[place].tag == Tag.ERA:
+                    return w.args[place]
             return promoted(w)
 
 
@@ -114,14 +150,14 @@ def guard_in_the_way(w: Term) -> Term | None:
 
 def promoted(node: Term) -> Term:
     """Exchange a node with the first superposition or mark among its lifted fields (row D19)."""
-    for field, part in enumerate(node.args):
+    for place, part in enumerate(node.args):
         if part.tag == Tag.INC:
-            node.args[field] = part.args[0]
+            node.args[place] = part.args[0]
             return inc(node)
         if part.tag == Tag.SUP:
             ends = [clone(part.ext, other) for other in node.args]
             left, right = (node.copy([end[side] for end in ends]) for side in (0, 1))
-            left.args[field], right.args[field] = part.args
+            left.args[place], right.args[place] = part.args
             return sup(part.ext, left, right)
     return node
 

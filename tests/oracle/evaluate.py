@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Literal
 
 from hvm4viz.errors import ProgramError
 from hvm4viz.program import Program, load, parse
 from hvm4viz.term import Tag
-from tests.oracle.collapse import collapse
+from tests.oracle.collapse import collapse, collapse_ahead
 from tests.oracle.machine import Machine, OutOfSteps
 from tests.oracle.normalise import Order, depth_first, normalise
 from tests.oracle.printer import Printer
@@ -56,8 +57,8 @@ def evaluate(
 ) -> Outcome:
     """Run the ``@main`` of a text, a file or a program on the oracle.
 
-    An ``order`` other than the reference's is that of normalising; in collapse mode, of normalising all branches before
-    any is enumerated, which is how far a wide frontier can go ahead.
+    An ``order`` other than the reference's is that of visiting fields; in collapse mode, that of lifting branches, all
+    of them before any is enumerated.
     """
     try:
         if isinstance(program, str):
@@ -76,9 +77,8 @@ def evaluate(
         if mode == "snf":
             m.lines.append(Printer(book, is_quoted=False).show(normalise(m, main, order or depth_first)))
         else:
-            if order is not None:
-                main = normalise(m, main, order)
-            for result in collapse(m, main, limit):
+            results = collapse(m, main, limit) if order is None else islice(collapse_ahead(m, main, order), limit)
+            for result in results:
                 m.lines.append(Printer(book, is_quoted=True).show(result))
     except OracleError as error:
         outcome.error, outcome.message = "runtime", str(error)
