@@ -23,6 +23,7 @@ struct Worker {
   // the task
   Term top, hand;
   bool apply;                  // the term in hand is in weak normal form
+  bool is_inside_pass;         // other threads are at work
   bool reenter;                // may evaluate the closure of a slot that is being reduced
   bool lifted;                 // and is a lifted result
   uint stop;                   // OUT_* once the task must end the pass

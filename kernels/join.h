@@ -301,6 +301,7 @@ FUNC bool settle_walk(THREAD Worker* w, Term t, bool release) {
       case VAR: return binder_filled(w, loc);
       case REF: return w->roots[term_ext(t)] != 0u;
       case DP0: case DP1: {
+        if (w->is_inside_pass && !heap_single(w)) return false;  // that slot is its owner's to look into
         const Term s = w->heap[loc];
         if ((s & SUB_BIT) != (ulong)0) return true;
         if (!settle_is_stuck(w, loc)) return term_tag(s) < F_ROOT;
@@ -349,6 +350,7 @@ ENTRY(settle_frontier)(
   Worker worker;
   THREAD Worker* w = &worker;
   w->heap = heap; w->halves = halves; w->roots = roots;
+  w->is_inside_pass = false;
   w->flags = params->flags; w->now = ST_PASS; w->me = 0u; w->slot_cells = params->slot_cells;
   const uint work_size = io[1], found_size = io[2];
   uint depth = 0u, seen = 0u, count = 0u;  // work: a stack from below, slots seen from above

@@ -52,6 +52,7 @@ FUNC void pass_begin(THREAD Worker* w, DEVICE const Params* params, DEVICE Threa
   w->flags = params->flags; w->me = me; w->block = me >> params->tpb_shift;
   w->now = params->now; w->fuel = params->fuel;
   w->next = state->next; w->end = state->end; w->region = state->region; w->mark = w->next;
+  w->is_inside_pass = true;
   w->need = w->need_node = 0u;
   w->counted = w->opens = w->fills = w->target = 0u;
 }

@@ -124,6 +124,8 @@ FUNC uint slot_pass(uint stamp) { return stamp & ST_PASS; }
 // A word changed in this pass decides as it would have before the change: only old stamps carry news.
 FUNC bool slot_is_old(THREAD Worker* w, uint stamp) { return slot_pass(stamp) < w->now; }
 
+FUNC bool settle_walk(THREAD Worker* w, Term t, bool release);  // join.h: can a stuck term go on?
+
 // Option 1, unit thread: the owner acts on the cell itself, others hop to it unless they see an old publication.
 FUNC void slot_reach_owner(THREAD Worker* w, uint slot, uint side) {
   if (!heap_single(w) && heap_owner(w, slot) != w->me) {
@@ -138,7 +140,12 @@ FUNC void slot_reach_owner(THREAD Worker* w, uint slot, uint side) {
     if (!slot_enter_again(w, slot)) slot_wait(w, slot, side, OUT_CONTENDED, WHY_BUSY);
     return;
   }
-  if ((atomic_read(slot_claim(w, slot)) & CLAIM_STUCK) != 0u) { w->apply = true; return; }
+  const uint claim = atomic_read(slot_claim(w, slot));
+  if ((claim & CLAIM_STUCK) != 0u) {
+    // The variable it hangs on may have been filled since. Once the term is being visited, its cells are other tasks'.
+    if ((claim & CLAIM_VISITED) != 0u || !settle_walk(w, t, false)) { w->apply = true; return; }
+    atomic_write(slot_claim(w, slot), claim & ~CLAIM_STUCK);
+  }
   slot_take(w, slot, side);
 }
 

@@ -173,3 +173,12 @@ def test_program_without_reachable_primitives_runs_on_the_machine() -> None:
 
     assert run.text == "[2]"
     assert all("evaluator" not in name for name in run.trace.meta["devices"])
+
+
+def test_stuck_duplication_goes_on_once_its_variable_is_filled(machine: hv.Machine) -> None:
+    source = """@main = λ{1: 0; (λ&v. (&A{v, 0} === v))}(((&A{0, 1} + &A{0, 1}) + λ{#Nul: 0; (λw. 0)}(%log(""))))"""
+
+    run = hv.run(source, machine=machine, on_log=lambda _line: None)
+
+    assert run.text == "&A{&A{1,0},0}"
+    assert run.stats.interactions == 29
