@@ -17,6 +17,9 @@ from hvm4viz.errors import CompileFailed, DeviceUnavailable
 
 _FLAGS = ("-std=c++14", "-O2", "-fno-exceptions", "-fno-rtti", "-fno-strict-aliasing", "-shared", "-Wno-psabi")
 _NAMES = ("c++", "g++", "clang++")
+# zig builds a C library of its own the first time, unless nothing is linked; the kernel needs no more than memcpy and
+# memset, which the running process has.
+_ZIG_FLAGS = ("-nostdlib",) if sys.platform == "linux" else ()
 _SUFFIX = ".dll" if sys.platform == "win32" else ".dylib" if sys.platform == "darwin" else ".so"
 
 ADVICE = (
@@ -77,7 +80,7 @@ def find_compiler() -> Compiler:
             return compiler
     spec = importlib.util.find_spec("ziglang")
     if spec is not None and spec.origin is not None:
-        return Compiler((sys.executable, "-m", "ziglang", "cc", "-x", "c++"), _identity(spec.origin))
+        return Compiler((sys.executable, "-m", "ziglang", "cc", "-x", "c++", *_ZIG_FLAGS), _identity(spec.origin))
     raise DeviceUnavailable(ADVICE)
 
 
