@@ -132,6 +132,7 @@ def info(given: argparse.Namespace) -> int:
         "passes": f"{trace.n_passes:,}, at most {max(trace.frontier_sizes, default=0):,} entries each",
         "interactions": f"{int(trace.interactions.sum()):,}",
         "deferrals": f"{trace.n_deferrals:,}",
+        "contentions": f"{trace.n_contentions:,}",
         "regions": f"{trace.n_regions:,} of {trace.region_size:,} cells",
         "recorded": f"{trace.level}, {trace.n_events:,} events, {trace.dropped:,} dropped, {trace.nbytes:,} bytes",
         "state": f"{trace.state} {meta['note']}".strip(),
