@@ -12,10 +12,13 @@ from typing import TYPE_CHECKING
 
 __version__ = "0.1.0"
 
-from hvm4viz.errors import Hvm4vizError
-from hvm4viz.program import Program, load, parse
-from hvm4viz.run import Results, Run, Stats, Status, results, run, run_heap
-from hvm4viz.settings import Machine
+from hvm4viz.interrupt import ends_the_command
+
+with ends_the_command():
+    from hvm4viz.errors import Hvm4vizError
+    from hvm4viz.program import Program, load, parse
+    from hvm4viz.run import Results, Run, Stats, Status, results, run, run_heap
+    from hvm4viz.settings import Machine
 
 if TYPE_CHECKING:
     from hvm4viz import figures as figures

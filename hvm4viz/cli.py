@@ -16,7 +16,8 @@ from typing import Final
 from hvm4viz import __version__, commands
 from hvm4viz.arguments import ShellParser, add_options
 from hvm4viz.errors import DeviceError, Hvm4vizError, MachineError, ProgramError
-from hvm4viz.streams import complain, drop_output, note
+from hvm4viz.interrupt import INTERRUPTED
+from hvm4viz.streams import complain, flush_notes, flush_output, note
 from hvm4viz.widgets.summary import problem
 
 _EPILOG: Final = """\
@@ -91,16 +92,20 @@ def main(argv: Sequence[str] | None = None) -> int:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a lone surrogate in a result must not end the run
     try:
-        given = parser().parse_args(argv)
-        code: int = given.command(given)
-        sys.stdout.flush()
-    except SystemExit as stop:
-        return stop.code if isinstance(stop.code, int) else commands.USAGE
+        return _run(argv)
     except KeyboardInterrupt:
         complain("interrupted")
-        return commands.INTERRUPTED
+        return INTERRUPTED
+    finally:
+        flush_notes()
+
+
+def _run(argv: Sequence[str] | None) -> int:
+    """Run one command; tell what went wrong, and return its exit code."""
+    try:
+        code = _command(argv)
+        flush_output()
     except BrokenPipeError:
-        drop_output()
         return commands.OK
     except ProgramError as error:
         (note if error.span else complain)(problem(error))  # file:line:col stays at the start of the line
@@ -117,6 +122,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     return code
 
 
-def console() -> None:
-    """Enter from the console script."""
-    sys.exit(main())
+def _command(argv: Sequence[str] | None) -> int:
+    try:
+        given = parser().parse_args(argv)
+    except SystemExit as stop:  # after --help, --version, or a mistake
+        return stop.code if isinstance(stop.code, int) else commands.USAGE
+    code: int = given.command(given)
+    return code

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from hvm4viz.arguments import run_arguments
+from hvm4viz.interrupt import INTERRUPTED
 from hvm4viz.outputs import requested_figures
 from hvm4viz.streams import complain, note, put
 from hvm4viz.widgets.summary import summary
@@ -24,7 +25,6 @@ USAGE: Final = 2
 PROGRAM: Final = 3
 DEVICE: Final = 4
 LIMIT: Final = 5
-INTERRUPTED: Final = 130
 
 CODES: Final = {
     "done": OK,
@@ -44,7 +44,11 @@ def read_program(file: str, *, root: str | None) -> Program:
     """Read a program from a file, or from standard input if the name is ``-``."""
     from hvm4viz.program import load, parse
 
-    return parse(sys.stdin.buffer.read(), name="<stdin>", root=root) if file == "-" else load(file, root=root)
+    if file != "-":
+        return load(file, root=root)
+    if sys.stdin is None:
+        raise ValueError("standard input is closed: there is no program to read from it")
+    return parse(sys.stdin.buffer.read(), name="<stdin>", root=root)
 
 
 def run(given: argparse.Namespace) -> int:

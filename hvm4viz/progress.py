@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, Final, Literal, TextIO
 
 import numpy as np
@@ -65,8 +66,9 @@ def terminal(stream: TextIO) -> Show:
     """Show the line on a terminal, over itself."""
 
     def show(line: str, end: str) -> None:
-        stream.write(f"\r\x1b[K{line}{end}")
-        stream.flush()
+        with suppress(OSError):  # a terminal that has gone does not end the run
+            stream.write(f"\r\x1b[K{line}{end}")
+            stream.flush()
 
     return show
 
@@ -93,6 +95,6 @@ def progress_for(wish: bool | Literal["auto"]) -> Progress | None:  # noqa: FBT0
     shell = ipython.get_ipython() if ipython else None
     if shell is not None and type(shell).__name__ == "ZMQInteractiveShell":
         return Progress(notebook())
-    if wish is True or sys.stderr.isatty():
+    if sys.stderr is not None and (wish is True or sys.stderr.isatty()):
         return Progress(terminal(sys.stderr))
     return None

@@ -337,3 +337,87 @@ def test_start_up_imports_neither_matplotlib_nor_pyarrow_nor_ipython() -> None:
     code = "import sys, hvm4viz.cli; print({'matplotlib', 'pyarrow', 'IPython', 'networkx'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "set()\n"
+
+
+# Standard streams that are closed, or full.
+
+NO_ANSWER = "hvm4viz: standard output: "
+
+
+def in_bash(line: str) -> tuple[int, str, str]:
+    """Run a line in which ``$RUN`` is the command; return exit code and both outputs."""
+    environment = {**os.environ, "RUN": f"{sys.executable} -m hvm4viz"}
+    done = subprocess.run(
+        ["bash", "-c", line], capture_output=True, text=True, check=False, timeout=60, env=environment
+    )
+    for fault in ("Traceback", "Exception ignored", "AttributeError"):
+        assert fault not in done.stderr
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no bash, no /dev/full")
+@pytest.mark.parametrize(
+    ("streams", "code", "out", "err"),
+    [
+        ("- <&-", 2, "", "hvm4viz: standard input is closed"),
+        (">&-", 2, "", f"{NO_ANSWER}closed: the answer cannot be written\n"),
+        (">/dev/full", 2, "", f"{NO_ANSWER}No space left on device\n"),
+        ("--json >/dev/full", 2, "", f"{NO_ANSWER}No space left on device\n"),
+        ("2>&-", 0, "1\n", ""),
+        ("2>/dev/full", 0, "1\n", ""),
+        ("<&- 2>&- -o trace.hvt", 0, "1\n", ""),
+        ("-e 2 2>/dev/full", 1, "1\n", ""),
+        ("--bogus 2>/dev/full", 2, "", ""),
+        ("--bogus 2>&-", 2, "", ""),
+        ("<&- >&- 2>&-", 2, "", ""),
+        ("--help >/dev/full", 2, "", f"{NO_ANSWER}No space left on device\n"),
+    ],
+)
+def test_streams_that_do_not_work_end_in_a_code_and_no_traceback(
+    written: Written, tmp_path: Path, streams: str, code: int, out: str, err: str
+) -> None:
+    file = "" if streams.startswith("-") and streams[1] == " " else written("@main = 1")
+    found = in_bash(f"cd {tmp_path} && PYTHONPATH={ROOT} $RUN run {file} {streams}")
+    assert found[:2] == (code, out)
+    assert found[2].startswith(err)
+    if not err:
+        assert found[2] == ""
+    if "trace.hvt" in streams:
+        assert hvm4viz.open_trace(tmp_path / "trace.hvt").complete
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals differ there")
+@pytest.mark.parametrize("entry", [("-m", "hvm4viz"), ("hvm4viz",)], ids=["module", "script"])
+@pytest.mark.parametrize("module", ["numpy", "hvm4viz.cli"])
+def test_an_interrupt_during_imports_leaves_no_traceback(
+    written: Written, tmp_path: Path, module: str, entry: tuple[str, ...]
+) -> None:
+    stopper = tmp_path / "sitecustomize.py"
+    stopper.write_text(
+        "import os, signal, sys\n"
+        "class Stopper:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        f"        if name == {module!r}: os.kill(os.getpid(), signal.SIGINT)\n"
+        "sys.meta_path.insert(0, Stopper())\n"
+    )
+    script = tmp_path / "hvm4viz"
+    script.write_text("import sys\nsys.path.pop(0)\nfrom hvm4viz.__main__ import console\nconsole()\n")
+    arguments = entry if entry[0] == "-m" else (str(script),)
+    done = subprocess.run(
+        [sys.executable, *arguments, "run", written(PAIR)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+        env={**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"},
+        cwd=ROOT,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "hvm4viz: interrupted\n")
+
+
+def test_an_interrupt_during_imports_is_left_to_a_program_that_only_imports() -> None:
+    code = (
+        "import sys\nfrom hvm4viz.interrupt import ends_the_command\nwith ends_the_command(): raise KeyboardInterrupt"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=ROOT)
+    assert "KeyboardInterrupt" in done.stderr

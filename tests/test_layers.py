@@ -11,7 +11,7 @@ import pytest
 PACKAGE = Path(__file__).parents[1] / "hvm4viz"
 
 LAYERS = (
-    {"errors", "limits"},
+    {"errors", "limits", "interrupt"},
     {"term", "events", "settings"},
     {"syntax", "rules"},
     {"book", "program"},
