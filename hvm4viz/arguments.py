@@ -54,8 +54,15 @@ def run_arguments(given: argparse.Namespace, door: Door) -> dict[str, Any]:
 
 def nearest(word: str, known: Sequence[str]) -> str:
     """Say which of the known words was probably meant: a phrase to append to a message, or nothing."""
-    close = difflib.get_close_matches(word, known, n=1, cutoff=0.5)
+    close = difflib.get_close_matches(word, known, n=1)
     return f" (did you mean {close[0]}?)" if close else ""
+
+
+def _nearest_flag(wrong: str, door: Door) -> str:
+    """Compare without the dashes, which all of them share."""
+    flags = {flag.lstrip("-"): flag for option in options(door) for flag in option.flags}
+    close = difflib.get_close_matches(wrong.lstrip("-"), flags, n=1)
+    return f" (did you mean {flags[close[0]]}?)" if close else ""
 
 
 def explain(message: str, door: Door) -> str:
@@ -65,7 +72,7 @@ def explain(message: str, door: Door) -> str:
         wrong = next((word.split("=")[0] for word in words if word.startswith("-")), None)
         if wrong is None:
             return f"too many arguments: {' '.join(words)}"
-        return f"unknown option {wrong}{nearest(wrong, [flag for option in options(door) for flag in option.flags])}"
+        return f"unknown option {wrong}{_nearest_flag(wrong, door)}"
     choice = re.search(r"invalid choice: '?(.*?)'? \(choose from (.*)\)$", message)
     if choice:
         return message + nearest(choice[1], [word.strip(" '") for word in choice[2].split(",")])

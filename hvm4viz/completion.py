@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from hvm4viz.options import options
 from hvm4viz.outputs import figure_kinds
-from hvm4viz.settings import BUILT
 
 if TYPE_CHECKING:
     from hvm4viz.magics import Hvm4Magics
@@ -40,7 +39,7 @@ def _values(magics: Hvm4Magics, flag: str) -> list[str] | None:
     if option is None:
         return None
     if option.choices:
-        return list(BUILT.get(option.dest, option.choices))
+        return list(option.choices)
     if option.dest == "imports":
         return list(magics.books)
     if option.dest == "device":

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn, Protocol
 
 from IPython.core.error import UsageError
 from IPython.core.magic import no_var_expand  # pyright: ignore[reportUnknownVariableType]
-from IPython.core.magic_arguments import MagicArgumentParser
+from IPython.core.magic_arguments import MagicArgumentParser, MagicHelpFormatter
 from IPython.display import display  # pyright: ignore[reportUnknownVariableType]
 
 from hvm4viz.arguments import add_options, explain, nearest, run_arguments
@@ -67,6 +67,13 @@ class ExpectationFailed(Hvm4vizError, AssertionError):
     """The answer is not what ``--expect`` said."""
 
 
+class CellHelp(MagicHelpFormatter):
+    """IPython's help text, with choices and optional parts written as the command line writes them."""
+
+    def _format_action_invocation(self, action: argparse.Action) -> str:
+        return argparse.HelpFormatter._format_action_invocation(self, action)  # noqa: SLF001
+
+
 class CellParser(MagicArgumentParser):
     """IPython's parser, with the same quoting on every system, and the nearest option named when one is unknown."""
 
@@ -86,7 +93,7 @@ class CellParser(MagicArgumentParser):
 
 
 def _parser(name: str, *positional: str) -> CellParser:
-    parser = CellParser(prog=name, description=_HELP)
+    parser = CellParser(prog=name, description=_HELP, formatter_class=CellHelp)
     parser.allow_abbrev = False
     for word in positional:
         parser.add_argument(word, metavar=word.upper(), help="the program")

@@ -8,8 +8,11 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 from dataclasses import dataclass, fields
+from inspect import signature
+from keyword import iskeyword
 from typing import Final, Literal, cast
 
+from hvm4viz.run import run
 from hvm4viz.settings import BUILT, CHOICES, Machine, parse_size
 
 Door = Literal["cell", "shell"]
@@ -84,14 +87,46 @@ def _option(
     )
 
 
-def _setting(flags: str, text: str, metavar: str | None = None, kind: Callable[[str], object] | None = str) -> Option:
+def _setting(flags: str, text: str, metavar: str | None = None, kind: Callable[[str], object] | None = None) -> Option:
     """Describe a field of ``Machine``; name, choices and default are read from there."""
     dest = flags.rsplit(maxsplit=1)[-1].removeprefix("--").replace("-", "_")
     default = next(field.default for field in fields(Machine) if field.name == dest)
-    choices = CHOICES.get(dest, ())
-    built = BUILT.get(dest, choices)
-    note = "" if set(built) == set(choices) else f"; this version has {', '.join(built)} only"
-    return _option(flags, f"machine.{dest}", f"{text} (default: {default}{note})", metavar, kind=kind, choices=choices)
+    choices = BUILT.get(dest, CHOICES.get(dest, ()))
+    return _option(
+        flags,
+        f"machine.{dest}",
+        f"{text} (default: {default})",
+        metavar,
+        kind=kind or _built(dest),
+        choices=choices,
+    )
+
+
+def _argument(
+    flags: str,
+    place: str,
+    text: str,
+    metavar: str | None = None,
+    *,
+    kind: Callable[[str], object] = str,
+    choices: tuple[str, ...] = (),
+) -> Option:
+    """Describe an argument of ``run``, whose default is read from there."""
+    default = signature(run).parameters[place.removeprefix("run.")].default
+    shown = f"{default:_}" if isinstance(default, int) else default
+    return _option(flags, place, f"{text} (default: {shown})", metavar, kind=kind, choices=choices)
+
+
+def _built(dest: str) -> Callable[[str], str]:
+    """Let a choice pass, unless it is one that this version refuses."""
+    refused = set(CHOICES[dest]) - set(BUILT.get(dest, CHOICES[dest]))
+
+    def check(text: str) -> str:
+        if text in refused:
+            raise argparse.ArgumentTypeError(f"{text!r} is not in this version; use {BUILT[dest][0]!r}")
+        return text
+
+    return check
 
 
 def _size(text: str) -> str:
@@ -100,47 +135,69 @@ def _size(text: str) -> str:
         parse_size(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
+    except OverflowError:
+        raise argparse.ArgumentTypeError(f"size {text[:40]!r}... is no size any memory has") from None
     return text
 
 
+def _whole(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} must be a whole number") from None
+
+
 def _fuel(text: str) -> int | str:
-    return text if text == "auto" else int(text)
+    try:
+        return text if text == "auto" else int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} must be a whole number or auto") from None
 
 
 def _seconds(text: str) -> float:
-    seconds = float(text)
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = -1.0
     if not 0 < seconds < float("inf"):
         raise argparse.ArgumentTypeError(f"{text!r} must be a number of seconds above 0")
     return seconds
 
 
+def _variable(text: str) -> str:
+    if not text.isidentifier() or iskeyword(text):
+        raise argparse.ArgumentTypeError(f"{text!r} cannot name a variable; write letters, digits and _, such as run")
+    return text
+
+
 # fmt: off
 GROUPS: Final[dict[str, tuple[Option, ...]]] = {
     "program": (
-        _option("-o --out", "door.out", "bind the run to NAME (it is also the cell's value)", "NAME", doors=CELL),
+        _option("-o --out", "door.out", "bind the run to NAME (it is also the cell's value)", "NAME", kind=_variable,
+                doors=CELL),
         _option("-n --name", "door.name", "save this cell's definitions as BOOK", "BOOK", doors=CELL),
         _option("-i --import", "door.imports", "add the definitions saved as BOOK (repeat)", "BOOK", many=True,
                 doors=CELL),
-        _option("-m --main", "run.entry", "entry definition (default: main)", "NAME"),
+        _argument("-m --main", "run.entry", "entry definition", "NAME"),
         _option("--include-root", "door.include_root", "how far #include may reach (default: its folder)", "DIR"),
         _option("-x --expand", "door.expand", "replace {{name}} by the notebook's variable", kind=None, doors=CELL),
         _option("--no-run", "door.no_run", "parse and check only", kind=None),
     ),
     "run": (
-        _option("-D --device", "run.device", "kind of device that runs the kernel (default: auto)", "KIND"),
+        _argument("-D --device", "run.device", "kind of device that runs the kernel", "KIND"),
         _option("--mode", "run.mode", "normal form, or each branch of superpositions (default: snf)", choices=MODES),
         _option("-C --collapse", "door.collapse", "short for --mode collapse", kind=None),
-        _option("-l --limit", "run.limit", "collapse, and stop after N results; negative: no limit", "N", kind=int),
-        _option("-p --max-passes", "run.max_passes", "stop after N passes (default: 1000000)", "N", kind=int),
+        _option("-l --limit", "run.limit", "collapse, and stop after N results; negative: no limit", "N", kind=_whole),
+        _argument("-p --max-passes", "run.max_passes", "stop after N passes", "N", kind=_whole),
         _option("--timeout", "run.timeout", "stop after SEC seconds (default: never)", "SEC", kind=_seconds),
-        _option("--workers", "run.workers", "host threads of the cpu device (default: one a core)", "N", kind=int),
+        _option("--workers", "run.workers", "host threads of the cpu device (default: one a core)", "N", kind=_whole),
         _option("-c --check", "run.check", "compare with one block of one thread on the cpu", kind=None),
-        _option("--repeat", "run.repeat", "run N times and require one digest (default: 1)", "N", kind=int),
+        _argument("--repeat", "run.repeat", "run N times and require one digest", "N", kind=_whole),
     ),
     "machine": (
-        _setting("-B --blocks", "logical blocks", "N", int),
-        _setting("-t --threads-per-block", "threads a block, a power of two", "N", int),
-        _setting("-s --region-size", "cells a region, a power of two", "CELLS", int),
+        _setting("-B --blocks", "logical blocks", "N", _whole),
+        _setting("-t --threads-per-block", "threads a block, a power of two", "N", _whole),
+        _setting("-s --region-size", "cells a region, a power of two", "CELLS", _whole),
         _setting("-H --heap", "most memory the heap may take", "SIZE", _size),
         _setting("-d --dup", "who may take a duplication slot"),
         _setting("--owner-unit", "what owns a slot"),
@@ -152,8 +209,8 @@ GROUPS: Final[dict[str, tuple[Option, ...]]] = {
         _setting("--memory", "where heap and frontier live"),
     ),
     "trace": (
-        _option("-R --record", "run.record", "how much to record (default: events)", choices=RECORDS),
-        _option("--trace-limit", "run.trace_limit", "most memory of the trace (default: 512 MiB)", "SIZE", kind=_size),
+        _argument("-R --record", "run.record", "how much to record", choices=RECORDS),
+        _argument("--trace-limit", "run.trace_limit", "most memory of the trace", "SIZE", kind=_size),
         _option("--save", "run.save", "write the trace to FILE while running", "FILE", doors=CELL),
         _option("-o --save", "run.save", "write the trace to FILE while running", "FILE", doors=SHELL),
     ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
@@ -150,6 +151,9 @@ def test_a_wrong_answer_fails_the_cell(notebook: Notebook) -> None:
     ("cell", "says"),
     [
         ("%%hvm4 --blcks 3\n@main = 1", r"unknown option --blcks \(did you mean --blocks\?\)"),
+        ("%%hvm4 -o 1x\n@main = 1", "'1x' cannot name a variable"),
+        ("%%hvm4 --bogus\n@main = 1", r"unknown option --bogus$"),
+        ("%%hvm4 --defer return\n@main = 1", "'return' is not in this version; use 'migrate'"),
         ("%%hvm4 --blocks 0\n@main = 1", "from 1 to 65,536"),
         ("%%hvm4 --fig nothing\n@main = 1", "no figure 'nothing'"),
         ('%%hvm4 --expect "1\n@main = 1', "No closing quotation"),
@@ -183,6 +187,8 @@ def test_devices_and_help(notebook: Notebook) -> None:
     everything = notebook.shown.stdout
     assert "--region-size" in everything
     assert "%%hvm4 -o run" in everything
+    assert "--mode {snf,collapse}" in everything
+    assert not re.search("[<>]", everything)
     notebook("%hvm4")
     assert notebook.shown.stdout == everything
     notebook("%hvm4 help --shard")

@@ -1,13 +1,16 @@
 from __future__ import annotations
 
 import argparse
+import inspect
+import re
 from typing import get_args
 
 import pytest
 
+import hvm4viz
 from hvm4viz.arguments import ShellParser, add_options, explain, nearest, run_arguments
 from hvm4viz.options import GROUPS, Door, options
-from hvm4viz.settings import Machine
+from hvm4viz.settings import BUILT, CHOICES, Machine
 
 DOORS = get_args(Door)
 
@@ -72,7 +75,16 @@ def test_o_is_save_in_the_shell_and_out_in_a_cell() -> None:
         ("--timeout -1", "'-1' must be a number of seconds above 0"),
         ("--timeout nan", "'nan' must be a number of seconds above 0"),
         ("--blocks", "expected one argument"),
-        ("--blocks many", "invalid int value: 'many'"),
+        ("--blocks many", "argument -B/--blocks: 'many' must be a whole number"),
+        ("--fuel x", "argument --fuel: 'x' must be a whole number or auto"),
+        ("--timeout soon", "argument --timeout: 'soon' must be a number of seconds above 0"),
+        (f"--heap {'9' * 400}", "is no size any memory has"),
+        ("--bogus", "unknown option --bogus\n"),
+        ("--visibility live", "argument --visibility: 'live' is not in this version; use 'pass'"),
+        ("--defer return", "'return' is not in this version; use 'migrate'"),
+        ("--fork auto", "'auto' is not in this version; use 'off'"),
+        ("--memory private", "'private' is not in this version; use 'auto'"),
+        ("--memory privat", "invalid choice: 'privat'"),
         ("extra", "too many arguments: extra"),
     ],
 )
@@ -88,7 +100,6 @@ def test_a_bad_option_says_what_would_do(line: str, says: str, capsys: pytest.Ca
     [
         ("--blocks 0", "from 1 to 65,536"),
         ("--threads-per-block 3", "power of two"),
-        ("--visibility live", "not in this version"),
         ("--collapse --mode snf", "--mode snf has one result"),
         ("--limit 3 --mode snf", "--mode snf has one result"),
     ],
@@ -107,6 +118,34 @@ def test_help_names_every_option_with_its_default() -> None:
             if "shell" in option.doors:
                 assert option.flags[-1] in text
     assert "(default: 8)" in text
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_help_shows_the_values_that_this_version_has(door: Door) -> None:
+    parser = ShellParser()
+    add_options(parser, door)
+    text = parser.format_help()
+    for dest, allowed in CHOICES.items():
+        flag = "--" + dest.replace("_", "-")
+        assert f"{flag} {{{','.join(BUILT.get(dest, allowed))}}}" in text
+
+
+@pytest.mark.parametrize("dest", ["max_passes", "trace_limit", "record", "repeat", "device", "entry"])
+def test_help_shows_the_defaults_of_run(dest: str) -> None:
+    (option,) = (option for option in options("shell") if option.dest == dest)
+    (shown,) = re.findall(r"\(default: (.*)\)$", option.help)
+    default = inspect.signature(hvm4viz.run).parameters[dest].default
+    assert (option.kind or str)(shown) == default
+
+
+@pytest.mark.parametrize("name", ["1x", "class", "a b", "a.b", "x-y"])
+def test_a_run_is_bound_to_what_can_name_a_variable(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    parser = ShellParser(allow_abbrev=False)
+    add_options(parser, "cell")
+    with pytest.raises(SystemExit):
+        parser.parse_args(["-o", name])
+    assert f"argument -o/--out: {name!r} cannot name a variable" in capsys.readouterr().err
+    assert parser.parse_args(["-o", "größe_2"]).out == "größe_2"
 
 
 def test_nearest_is_silent_when_nothing_is_near() -> None:
