@@ -247,7 +247,7 @@ def _show(run: Run, given: argparse.Namespace) -> None:
 
     if given.quiet or given.view == "none":
         return
-    bundle = show_run(run)
+    bundle = show_run(run, message=run.status == "done")  # what failed is raised, and told there
     display({"text/plain": bundle["text/plain"]} if given.view == "text" else bundle, raw=True)
 
 

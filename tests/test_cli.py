@@ -201,6 +201,13 @@ def test_a_trace_is_never_overwritten(capsys: pytest.CaptureFixture[str], writte
     assert there.read_text() == "precious"
 
 
+@pytest.mark.parametrize(("name", "says"), [("", "trace file is empty"), (".", "this is a folder")])
+def test_a_trace_has_to_have_a_name(capsys: pytest.CaptureFixture[str], written: Written, name: str, says: str) -> None:
+    shown = Shown(capsys, "run", written(PAIR), "--save", name)
+    assert (shown.code, shown.out) == (2, "")
+    assert says in shown.err
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [

@@ -139,6 +139,10 @@ def test_a_stopped_run_is_bound_shown_and_fails_the_cell(notebook: Notebook) -> 
     (output,) = notebook.shown.outputs
     assert "timeout | " in output.data["text/plain"]
     assert "magics.py" not in notebook.shown.stdout
+    assert notebook.shown.stdout.count("raise timeout") == 1
+    assert not any("raise timeout" in str(data) for data in output.data.values()), "once, in the error"
+    notebook("stopped")
+    assert "raise timeout" in notebook.shown.stdout, "a run shown by itself says why it stopped"
 
 
 def test_a_wrong_answer_fails_the_cell(notebook: Notebook) -> None:

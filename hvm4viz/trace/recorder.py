@@ -26,7 +26,7 @@ from hvm4viz.trace.columns import (
     records,
 )
 from hvm4viz.trace.trace import Trace
-from hvm4viz.trace.writer import Writer
+from hvm4viz.trace.writer import Writer, trace_path
 
 Level = Literal["off", "counts", "events"]
 """How much a recorder keeps; each level holds all that the ones before it hold."""
@@ -77,6 +77,8 @@ class Recorder:
     ------
     ValueError
         If the level or the limit is not one.
+    TraceError
+        If the path names no file.
     """
 
     def __init__(
@@ -103,7 +105,7 @@ class Recorder:
         self._devices: dict[str, int] = {}
         self._flushed_at = time.monotonic()
         self._trace: Trace | None = None
-        self.path = None if path is None else Path(path)
+        self.path = None if path is None else trace_path(path)
         self.failure: TraceError | None = None
         self._writer: Writer | None = None
         self._n_written = 0

@@ -34,6 +34,24 @@ MESSAGE_CHARS_MAX: Final = 1 << 16
 """Characters of the message that a file keeps."""
 
 
+def trace_path(path: str | Path) -> Path:
+    """Return a path as given, if it can name a file.
+
+    Raises
+    ------
+    TraceError
+        If it is empty, has a null character, or is a folder.
+    """
+    if path == "":
+        raise TraceError("the name of the trace file is empty; write one, such as run.hvt")
+    if "\0" in str(path):
+        raise TraceError(f"{str(path)!r}: the name of a trace file cannot have a null character")
+    path = Path(path)
+    if path.is_dir():
+        raise TraceError(f"{path}: this is a folder; name a file in it, such as {path / 'run.hvt'}")
+    return path
+
+
 class Writer:
     """Write one recording to a new file.
 
@@ -53,11 +71,11 @@ class Writer:
     TraceExists
         If the file is there already.
     TraceError
-        If it cannot be created or written.
+        If it cannot be created or written, or the path names no file.
     """
 
     def __init__(self, path: str | Path, header: RunHeader, level: str, *, sync: bool = False) -> None:
-        self.path = Path(path)
+        self.path = trace_path(path)
         self._sync = sync
         self._sink = _Sink(self.path)
         self._number = 0
@@ -213,7 +231,7 @@ class _Sink:
 
 def save_trace(trace: Trace, path: str | Path, *, overwrite: bool = False) -> Path:
     """Write a trace to a file, completely or not at all: beside it first, then under its name."""
-    path = Path(path)
+    path = trace_path(path)
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     if not overwrite and path.exists():
         raise TraceExists(f"{path}: a file of that name is already there; choose another name, or overwrite=True")

@@ -13,13 +13,15 @@ if TYPE_CHECKING:
 __all__ = ["show_run"]
 
 
-def show_run(run: Run) -> dict[str, object]:
+def show_run(run: Run, *, message: bool = True) -> dict[str, object]:
     """Return a run's display, by MIME type: text, a picture, and both as one page.
 
     Parameters
     ----------
     run : Run
         Finished or stopped.
+    message : bool
+        Whether to say why it stopped; an exception that follows says it, too.
 
     Returns
     -------
@@ -28,4 +30,4 @@ def show_run(run: Run) -> dict[str, object]:
     """
     from hvm4viz.widgets.static import bundle
 
-    return bundle(run)
+    return bundle(run, message=run.message if message else "")

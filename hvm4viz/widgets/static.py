@@ -33,19 +33,21 @@ _IMAGE: Final = "display:block;max-width:100%;height:auto;margin:.4em 0;backgrou
 _WRONG: Final = "border-left:3px solid #d55e00;padding-left:.6em"
 
 
-def bundle(run: Run) -> dict[str, object]:
+def bundle(run: Run, *, message: str) -> dict[str, object]:
     """Return a run as plain text, as a PNG poster that holds everything, and as one page with selectable text.
 
     Parameters
     ----------
     run : Run
+    message : str
+        Why it stopped, or nothing.
 
     Returns
     -------
     bundle : dict
         By MIME type. The PNG is there if a pass was recorded.
     """
-    words = "\n".join(filter(None, [answer(run), run.message, summary(run)]))
+    words = "\n".join(filter(None, [answer(run), message, summary(run)]))
     shown: dict[str, object] = {"text/plain": terminal_text(words)}
     image = ""
     if run.trace.n_passes:
@@ -53,9 +55,9 @@ def bundle(run: Run) -> dict[str, object]:
 
         figure = overview(run.trace)
         picture = _pixels(figure)
-        shown["image/png"] = _png(_poster(run, picture))
+        shown["image/png"] = _png(_poster(run, picture, message))
         image = _image(run, picture[_heading_rows(figure) :])
-    shown["text/html"] = _page(run, image)
+    shown["text/html"] = _page(run, image, message)
     return shown
 
 
@@ -88,11 +90,11 @@ def _heading_rows(figure: Figure) -> int:
     return 0 if lowest is None else round(figure.get_figheight() * DPI - lowest) + 2
 
 
-def _poster(run: Run, picture: Pixels) -> Pixels:
+def _poster(run: Run, picture: Pixels, message: str) -> Pixels:
     """Write the answer above the picture, for places that show nothing but an image."""
     from matplotlib.figure import Figure as NewFigure
 
-    lines = [run.message, *answer(run, chars=_POSTER_CHARS * _POSTER_LINES, lines=_POSTER_LINES).splitlines()]
+    lines = [message, *answer(run, chars=_POSTER_CHARS * _POSTER_LINES, lines=_POSTER_LINES).splitlines()]
     text = "\n".join(line_text(line, most=_POSTER_CHARS) for line in lines if line)
     if not text:
         return picture
@@ -114,13 +116,13 @@ def _image(run: Run, picture: Pixels) -> str:
     return f'<img alt="{html_text(alt)}" width="{width:.0f}" style="{_IMAGE}" src="{source}">'
 
 
-def _page(run: Run, image: str) -> str:
+def _page(run: Run, image: str, message: str) -> str:
     """Lay out the page; every text goes through ``html_text``."""
     parts: list[str] = []
     if run.lines:
         parts.append(f'<pre style="{_PRE}">{html_text(answer(run))}</pre>')
-    if run.message:
-        parts.append(f'<pre style="{_PRE};{_WRONG}">{html_text(run.message)}</pre>')
+    if message:
+        parts.append(f'<pre style="{_PRE};{_WRONG}">{html_text(message)}</pre>')
     parts += [
         f'<div style="{_FINE}">{html_text(summary(run))}</div>',
         image,

@@ -53,6 +53,28 @@ def test_saving_puts_small_chunks_together(tmp_path: Path, monkeypatch: pytest.M
     assert opened.digest() == trace.digest()
 
 
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("", "name of the trace file is empty; write one, such as run.hvt"),
+        ("a\0b.hvt", r"'a\\x00b.hvt': .*null character"),
+        (".", "this is a folder; name a file in it, such as run.hvt"),
+        ("folder/", "folder: this is a folder; name a file in it, such as folder/run.hvt"),
+    ],
+)
+def test_a_path_that_names_no_file_is_told(
+    name: str, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder").mkdir()
+    trace = record(wide_passes([1]))
+    for attempt in (trace.save, lambda path: trace.save(path, overwrite=True), lambda path: record([], path=path)):
+        with pytest.raises(TraceError, match=says) as caught:
+            attempt(name)
+        assert type(caught.value) is TraceError
+    assert names(tmp_path) == ["folder"]
+
+
 def test_saving_never_overwrites_unless_told(tmp_path: Path) -> None:
     path = tmp_path / "run.hvt"
     path.write_text("mine")
