@@ -6,6 +6,7 @@ hands a term to the frontier machine and goes on with the heap that it leaves.
 
 from __future__ import annotations
 
+import operator
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -27,6 +28,8 @@ from hvm4viz.term import CHR, CON, NIL, SUB_BIT, Tag, ext_of, pack, tag_of, val_
 EVENTS_MAX: Final = 1 << 14
 """Cells that one pass of the evaluator visits at most."""
 
+_NIL, _NUM = pack(Tag.C00, NIL, 0), pack(Tag.NUM)
+_CON, _CHR = pack(Tag.C00 + 2, CON), pack(Tag.C00 + 1, CHR)
 _FRESH: Final = 4 << 60  # ITEM_FRESH
 _CONTENDED, _STARVED = OUTCOMES.index("contended"), OUTCOMES.index("starved")
 _ABORTED, _ERROR = OUTCOMES.index("aborted"), OUTCOMES.index("error")
@@ -80,6 +83,8 @@ class Evaluator:
         self._param = memoryview(self._params).cast("I")  # type: ignore[arg-type]
         self._state = device.buffer(abi.THREAD_STATE.itemsize)
         self._state_view = view(self._state, abi.THREAD_STATE)
+        self._cells = memoryview(self._state).cast("I")  # type: ignore[arg-type]
+        self._chain: NDArray[np.uint32] = view(store.chain, np.uint32)
         self._stack_size = 1 << 12
         self._stack: Buffer = device.buffer(8 * self._stack_size)
         self._stack_view: NDArray[np.uint64] = view(self._stack, np.uint64)
@@ -112,23 +117,23 @@ class Evaluator:
         """Write a cell that this evaluator has laid out."""
         self.store.words[cell] = word
 
-    def term(self, cell: int) -> Term:
-        """Return the term in a cell."""
-        return Term(self.store.words, cell, self.book)
+    def term(self, cell: int, call: object) -> Term:
+        """Return the term in a cell, for one call of a primitive."""
+        return Term(self.store.words, cell, self.book, call=call)
 
     def alloc(self, cells: int) -> int:
         """Return the first of so many adjacent free cells."""
-        state, size = self._state_view[0], self.machine.region_size
+        state, size = self._cells, self.machine.region_size
         if cells > size:
             raise HeapFull(f"a node of {cells} cells does not fit a region of {size}; re-run with a larger region_size")
-        while int(state["end"]) - int(state["next"]) < cells:
-            region = int(view(self.store.chain, np.uint32)[int(state["region"])])
+        while state[1] - state[0] < cells:
+            region = int(self._chain[state[2]])
             if region == abi.NO_REGION:
                 region = self._give()
-            state["region"], state["next"], state["end"] = region, region * size, (region + 1) * size
-        loc = int(state["next"])
-        state["next"] = loc + cells
-        self.store.used_view[int(state["region"])] += cells
+            state[2], state[0], state[1] = region, region * size, (region + 1) * size
+        loc = state[0]
+        state[0] = loc + cells
+        self.store.used_view[state[2]] += cells
         return loc
 
     def _give(self) -> int:
@@ -164,36 +169,50 @@ class Evaluator:
         self.store.words[slot + 1] = 0
         return pack(Tag.DP0, label, slot), pack(Tag.DP1, label, slot)
 
-    def encode(self, value: Any, seen: set[int] | None = None) -> int:
+    def encode(self, value: Any, name: str, call: object) -> int:
         """Return the word of what a Python primitive gave back.
 
         Raises
         ------
         PrimitiveError
-            If it is no Term, int, str or list of these.
+            If it is no Term of this very call, int, str or list of these.
         """
-        seen = set() if seen is None else seen
-        if isinstance(value, Term):
-            if value.word in seen and value.children:
+        given: set[int] = set()
+        words = self.store.words
+
+        def listed(items: list[int]) -> int:
+            word = _NIL
+            for item in reversed(items):
+                cell = self.alloc(2)
+                words[cell], words[cell + 1] = item, word
+                word = _CON | cell
+            return word
+
+        def character(c: str) -> int:
+            cell = self.alloc(1)
+            words[cell] = _NUM | ord(c)
+            return _CHR | cell
+
+        def encoded(value: Any) -> int:
+            if isinstance(value, Term):
+                if value.call is not call:
+                    raise PrimitiveError(f"%{name} gave back a Term of another call or run; give a copy: .python()")
+                if value.word in given and value.children:
+                    raise PrimitiveError(f"%{name} gave the same Term back twice; terms are linear: give a copy")
+                given.add(value.word)
+                return value.word
+            if isinstance(value, str):
+                return listed([character(c) for c in value])
+            if isinstance(value, list | tuple):
+                return listed([encoded(item) for item in value])  # type: ignore[misc]
+            try:
+                return _NUM | (operator.index(value) & 0xFFFFFFFF)
+            except TypeError:
                 raise PrimitiveError(
-                    "a primitive gave the same Term back twice; terms are linear: build a copy instead"
-                )
-            seen.add(value.word)
-            return value.word
-        if isinstance(value, int):
-            return pack(Tag.NUM, 0, int(value) & 0xFFFFFFFF)
-        if isinstance(value, str):
-            items = [pack(Tag.C00 + 1, CHR, self.node([pack(Tag.NUM, 0, ord(c))])) for c in value]
-        elif isinstance(value, list | tuple):
-            items = [self.encode(item, seen) for item in value]  # type: ignore[misc]
-        else:
-            raise PrimitiveError(
-                f"a primitive gave back {type(value).__name__}; it must give a Term, an int, a str or a list of these"
-            )
-        word = pack(Tag.C00, NIL, 0)
-        for item in reversed(items):
-            word = pack(Tag.C00 + 2, CON, self.node([item, word]))
-        return word
+                    f"%{name} gave back {type(value).__name__}; it must give a Term, an int, a str or a list of these"
+                ) from None
+
+        return encoded(value)
 
     def count_log(self, interactions: int) -> None:
         """Count the applications by which HVM4 keeps the text of a log line."""
@@ -268,7 +287,7 @@ class Evaluator:
         begun = time.perf_counter_ns()
         self._step(
             1, self._params, store.heap, store.heap, store.code, store.roots, store.owner, store.chain, store.used,
-            store.remote, self._state, act.record, self._stack, self._events, self._rules, self._io,
+            store.remote, self._state, act.record, self._stack, self._events, self._rules, self._io, store.visited,
         ).wait()  # fmt: skip
         ended = time.perf_counter_ns()
         self._depth, act.is_live = io[0], bool(io[4])
@@ -329,6 +348,8 @@ class Evaluator:
                     self.feed(events[-1:])
                 return None
             self._acts.pop()
+            if not act.flags & abi.PARAM_WEAK:
+                self.store.forget_visits()
             return self._resume()
         except HeapFull as full:
             return Stop("heap_full", str(full))
@@ -384,6 +405,7 @@ class Evaluator:
 
     def _end_frontier(self) -> None:
         self._acts.pop()
+        self.store.forget_visits()
         self._reassigned += self.store.regions.assign(1, is_fresh=False)
         region, _ = self.store.regions.start(0)
         state = self._state_view[0]
@@ -395,6 +417,7 @@ class Evaluator:
             return False
         self._opens = self._fills = self._woken = 0
         cells = self.late(self.root)
+        self.store.forget_visits()
         self.inject(cells)
         self._is_waking = len(cells) > 0
         return self._is_waking

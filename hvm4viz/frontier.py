@@ -92,7 +92,8 @@ def settle(store: Store, function: Function, params: Buffer, root: int) -> NDArr
     while True:
         work_buffer, found_buffer = device.buffer(4 * work), device.buffer(4 * found)
         io = device.buffer(np.array([root, work, found, 0, 0], np.uint32))
-        function(1, params, heap, heap, store.roots, work_buffer, found_buffer, io).wait()
+        marks = device.buffer(store.regions.in_use * store.machine.region_size // 8 + 4)
+        function(1, params, heap, heap, store.roots, work_buffer, found_buffer, io, marks).wait()
         status, number = (int(n) for n in view(io, np.uint32)[3:5])
         if status == 0:
             return view(found_buffer, np.uint32)[:number]
@@ -191,14 +192,18 @@ class Frontier:
     def _lay_slices(self) -> None:
         """Point every thread at its slice of its block's region, behind cells that are laid out already."""
         machine, states, regions = self.machine, self._state_view, self.store.regions
-        slice_cells = machine.slice_cells
-        for thread in range(machine.threads):
-            block, lane = divmod(thread, machine.threads_per_block)
+        slice_cells, tpb = machine.slice_cells, machine.threads_per_block
+        lanes = np.arange(tpb, dtype=np.int64) * slice_cells
+        for block in range(machine.blocks):
             region, is_full = regions.start(block)
-            start = region * machine.region_size + lane * slice_cells
-            states["region"][thread] = region
-            states["end"][thread] = start + slice_cells
-            states["next"][thread] = start + slice_cells if is_full else self._first_free(start, start + slice_cells)
+            mine = slice(block * tpb, (block + 1) * tpb)
+            start = region * machine.region_size + lanes
+            states["region"][mine] = region
+            states["end"][mine] = start + slice_cells
+            states["next"][mine] = start + slice_cells if is_full else np.maximum(start, 1)  # cell 0 is null
+            if not is_full and region * machine.region_size < self.store.laid:
+                for lane, at in enumerate(start.tolist()):
+                    states["next"][block * tpb + lane] = self._first_free(at, at + slice_cells)
 
     def _first_free(self, start: int, end: int) -> int:
         filled = np.flatnonzero(self.store.words[start : max(start, min(end, self.store.laid))])
@@ -233,7 +238,7 @@ class Frontier:
         self._step_args = tuple(
             (
                 self._params, store.heap, store.heap, store.code, store.roots, store.owner, store.chain, store.used,
-                store.remote, self._states, mine, self._records, self._items, self._events, self._rules,
+                store.remote, self._states, mine, self._records, self._items, self._events, self._rules, store.visited,
             )
             for mine in (a, b)
         )  # fmt: skip
@@ -384,6 +389,7 @@ class Frontier:
         cells = self.late(self.root)
         if not len(cells):
             return False
+        self.store.forget_visits()
         self.inject(cells)
         self._state_view["count"] = 0
         self._join_frontiers()
@@ -444,7 +450,8 @@ class Frontier:
         entry = (ORIGINS.index("wake") << 60) | (thread << 32) | record
         view(self._frontiers[self._turn], np.uint64)[0] = entry
         self._sum[1] = 1
-        self._sum[2] -= 1
+        if self.machine.dup != "claim":  # there the join counts who goes on
+            self._sum[2] -= 1
 
     def owner_thread(self, loc: int) -> int:
         """Return the thread that owns a cell."""

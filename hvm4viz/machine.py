@@ -49,6 +49,10 @@ def _catch_interrupts() -> Generator[_Interrupts]:
         signal.signal(signal.SIGINT, before)
 
 
+def _interrupted(passes: int) -> str:
+    return f"interrupted after {passes:,} pass{'es' * (passes != 1)}"
+
+
 class Engine(Protocol):
     """What the loop drives: a frontier machine, or the evaluator that hands terms to it."""
 
@@ -116,13 +120,13 @@ class Loop:
                     if stop is not None:
                         return stop
                     if interrupts.seen or (self.on_pass is not None and self.on_pass(record) is False):
-                        return Stop("interrupted", f"interrupted after {engine.passes:,} passes")
+                        return Stop("interrupted", _interrupted(engine.passes))
                     if until is not None and until():
                         return None
             except KeyboardInterrupt:
                 if interrupts.seen:
                     raise
-                return Stop("interrupted", f"interrupted after {engine.passes:,} passes")
+                return Stop("interrupted", _interrupted(engine.passes))
 
     def _at_limit(self) -> Stop:
         if self.limit == PASSES_MAX:

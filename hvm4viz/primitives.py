@@ -107,13 +107,21 @@ def _call(machine: Evaluator, name: str, number: int, cells: list[int]) -> Steps
     function = _functions.get(name)
     if function is None:
         raise PrimitiveError(f"%{name} is not registered here; import the module that defines it")
+    call = object()
     try:
-        value = function(*(machine.term(cell) for cell in cells))
-        return machine.encode(value)
-    except PrimitiveError:
+        value = function(*(machine.term(cell, call) for cell in cells))
+    except (KeyboardInterrupt, MemoryError):
         raise
-    except Exception as error:  # the user's code: whatever it raises is the cause
-        raise PrimitiveError(f"%{name} raised {type(error).__name__}: {error}") from error
+    except BaseException as error:  # the user's code: whatever it raises is the cause
+        raise PrimitiveError(f"%{name} raised {_named(error)}") from error
+    return machine.encode(value, name, call)
+
+
+def _named(error: BaseException) -> str:
+    try:
+        return f"{type(error).__name__}: {error}"
+    except Exception:  # noqa: BLE001  (a __str__ that fails itself)
+        return type(error).__name__
 
 
 def _passed_on(machine: Evaluator, number: int, cells: list[int], place: int, word: int) -> int:

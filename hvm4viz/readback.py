@@ -27,10 +27,13 @@ class Term:
         Names of constructors and definitions.
     quoted : bool
         Whether variables are quoted (collapse mode).
+    call : object
+        The call of a primitive that the term was made for, if any: only that call may give it back.
     """
 
-    def __init__(self, words: Words, loc: int, book: Book, *, quoted: bool = False) -> None:
+    def __init__(self, words: Words, loc: int, book: Book, *, quoted: bool = False, call: object = None) -> None:
         self._words = words
+        self._call = call
         self._loc = loc
         self._word = self._follow(int(words[loc]))
         self._book = book
@@ -52,6 +55,11 @@ class Term:
     def word(self) -> int:
         """The term's word; substitutions are followed."""
         return self._word
+
+    @property
+    def call(self) -> object:
+        """The call of a primitive that it was made for, or None."""
+        return self._call
 
     @property
     def kind(self) -> str:
@@ -79,7 +87,7 @@ class Term:
         """Terms of its fields, in slot order; substitutions are followed."""
         loc = val_of(self._word)
         cells = range(loc, loc + arity_of(self._word))
-        return tuple(Term(self._words, cell, self._book, quoted=self._quoted) for cell in cells)
+        return tuple(Term(self._words, cell, self._book, quoted=self._quoted, call=self._call) for cell in cells)
 
     def _follow(self, word: int) -> int:
         word &= ~SUB_BIT

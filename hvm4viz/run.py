@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -207,7 +207,7 @@ class Results:
         self._terms = self._produce()
         self._run: Run | None = None
 
-    def _produce(self) -> Iterator[Term]:
+    def _produce(self) -> Generator[Term]:
         execution, enumeration = self._execution, self._execution.enumeration
         assert enumeration is not None
         while True:
@@ -230,13 +230,13 @@ class Results:
 
     def close(self) -> None:
         """Stop the run; what it found so far stays in ``run``."""
-        self._terms.close()  # type: ignore[attr-defined]
         self._end()
 
     def _end(self) -> Run:
         if self._run is None:
             from hvm4viz.frontier import Stop
 
+            self._terms.close()
             stop = self._execution.stop or Stop("interrupted", "the results were not asked for to the end")
             self._run = self._execution.finish(stop)
         return self._run

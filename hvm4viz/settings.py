@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, fields
+from fractions import Fraction
 from typing import Any, Literal
+
+THREADS_MAX = 2**20
+"""Logical threads of a machine: each has a state of 64 bytes that every join looks at."""
+
+SIZE_MAX = 2**45
+"""Most bytes that a size may say."""
 
 _UNITS = {"": 1, "B": 1, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40, "KB": 10**3, "MB": 10**6, "GB": 10**9}
 _SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*")
@@ -18,7 +25,8 @@ def parse_size(size: int | str) -> int:
     ValueError
         If the text is no size, or not positive.
     """
-    if isinstance(size, bool):
+    given: Any = size
+    if isinstance(given, bool) or not isinstance(given, int | str):
         raise ValueError(f"size {size!r} is not a number of bytes; write an int or text such as '64 MiB'")
     if isinstance(size, int):
         total = size
@@ -27,7 +35,9 @@ def parse_size(size: int | str) -> int:
         unit = _UNITS.get(match[2].upper()) if match else None
         if match is None or unit is None:
             raise ValueError(f"size {size!r} is not understood; write bytes or text such as '64 MiB', '1GiB'")
-        total = int(float(match[1]) * unit)
+        total = int(Fraction(match[1]) * unit)
+    if total > SIZE_MAX:
+        raise ValueError(f"size {str(size)[:40]!r} is more than any machine has; the bound is {SIZE_MAX // 2**40} TiB")
     if total <= 0:
         raise ValueError(f"size {size!r} must be above 0")
     return total
@@ -119,8 +129,13 @@ class Machine:
                 f"have no cell; use region_size={self.threads_per_block * 8} or fewer threads"
             )
         fuel: Any = self.fuel
-        if fuel != "auto" and (not isinstance(fuel, int) or isinstance(fuel, bool) or fuel < 1):
-            raise ValueError(f"Machine(fuel={self.fuel!r}): must be 'auto' or a whole number from 1 up")
+        if fuel != "auto" and (not isinstance(fuel, int) or isinstance(fuel, bool) or not 1 <= fuel < 2**32):
+            raise ValueError(f"Machine(fuel={self.fuel!r}): must be 'auto' or a whole number from 1 to {2**32 - 1:,}")
+        if self.threads > THREADS_MAX:
+            raise ValueError(
+                f"Machine(blocks={self.blocks}, threads_per_block={self.threads_per_block}): {self.threads:,} threads, "
+                f"more than {THREADS_MAX:,}; use threads_per_block={max(1, THREADS_MAX // self.blocks)} or fewer blocks"
+            )
         for name, allowed in CHOICES.items():
             value = getattr(self, name)
             if value not in allowed:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from hvm4viz.device.base import Buffer, Device, Function, view
 from hvm4viz.device.base import Kernel as CompiledKernel
 from hvm4viz.device.cpu import CpuKernel
-from hvm4viz.errors import KernelFault
+from hvm4viz.errors import DeviceFailed, KernelFault
 from hvm4viz.kernel_text import abi
 from hvm4viz.kernel_text.source import Kernel
 from hvm4viz.regions import Regions
@@ -90,9 +90,18 @@ class Store:
             )
         self._compiled = device.kernel(kernel.text)
         self._check_layout()
-        self.heap: Buffer = device.buffer(regions_max * machine.region_size * 8)
+        cells = regions_max * machine.region_size
+        try:
+            self.heap: Buffer = device.buffer(cells * 8)
+        except (OSError, OverflowError, MemoryError, ValueError) as error:
+            raise DeviceFailed(
+                f"{device.name} cannot reserve {cells * 8:,} bytes for the heap ({error}); use a smaller heap than "
+                f"Machine(heap={machine.heap!r})"
+            ) from None
         self.words: NDArray[np.uint64] = view(self.heap, np.uint64)
         self.words[: len(words)] = words
+        self.visited: Buffer = device.buffer(regions_max * machine.region_size // 8 + 4)
+        self._visited_view: NDArray[np.uint8] = view(self.visited, np.uint8)
         self.owner, self.chain, self.used, self.remote = (device.buffer(4 * regions_max) for _ in range(4))
         self.owner_view: NDArray[np.uint32] = view(self.owner, np.uint32)
         self.used_view: NDArray[np.uint32] = view(self.used, np.uint32)
@@ -138,6 +147,10 @@ class Store:
     def now(self) -> int:
         """Stamp of the next pass."""
         return self._stamps + self.passes + 1
+
+    def forget_visits(self) -> None:
+        """Let every cell be visited again: terms have changed, or are going to."""
+        self._visited_view[: self.regions.in_use * self.machine.region_size // 8] = 0
 
     def cells_used(self) -> int:
         """Return the cells in use in all regions."""

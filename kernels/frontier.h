@@ -10,6 +10,14 @@ FUNC void frontier_item(THREAD Worker* w, uint kind, uint high, uint low) {
 // Is there room for one more wake besides the item that ends the task?
 FUNC bool frontier_room(THREAD Worker* w) { return w->item_count + 2u <= w->item_max; }
 
+// May a term in weak normal form go on once a variable is filled?
+FUNC bool frontier_is_open(uint tag) {
+  switch (tag) {
+    case VAR: case APP: case OP2: case AND: case OR: case DSU: case DDU: return true;
+    default: return false;
+  }
+}
+
 // Put the child cells of a term in weak normal form on the next frontier.
 FUNC void frontier_children(THREAD Worker* w, Term t) {
   const uint tag = term_tag(t);
@@ -24,7 +32,7 @@ FUNC void frontier_children(THREAD Worker* w, Term t) {
     }
     return;
   }
-  if (tag == VAR) w->opens += 1u;
+  if (frontier_is_open(tag)) w->opens += 1u;
   const uint n = term_arity(t);
   if (n > 0u) frontier_item(w, ITEM_FRESH, n, term_val(t));
 }

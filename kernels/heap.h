@@ -12,6 +12,7 @@ struct Worker {
   const DEVICE uint* owner;    // owner block of each region
   const DEVICE uint* chain;    // next region of the same block, ~0 = none yet
   DEVICE Atomic32* used;       // cells in use in each region
+  DEVICE Atomic32* visited;    // a bit a cell: a task has been given it
   DEVICE Atomic32* remote;     // linear cells of each region written by other blocks
   DEVICE uint* rules;          // this thread's interactions by rule
   DEVICE ulong* items;         // this thread's items of the next frontier

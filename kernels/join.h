@@ -294,7 +294,15 @@ FUNC void settle_release(THREAD Worker* w, uint slot) {
 // stuck become free again.
 FUNC bool settle_walk(THREAD Worker* w, Term t, bool release) {
   uint frame = F_ROOT;
+  Term seen = (Term)0;  // of a cyclic term: Brent's tortoise
+  uint steps = 0u, stride = 1u;
   for (;;) {
+    if (t == seen) return false;
+    if (++steps == stride) {
+      seen = t;
+      stride += stride;
+      steps = 0u;
+    }
     const uint tag = term_tag(t), loc = term_val(t);
     switch (tag) {
       case ALO: return true;
@@ -343,21 +351,22 @@ FUNC bool settle_walk(THREAD Worker* w, Term t, bool release) {
 
 ENTRY(settle_frontier)(
     BUFFER(const Params, params, 0), BUFFER(ulong, heap, 1), BUFFER(Atomic32, halves, 2), BUFFER(const uint, roots, 3),
-    BUFFER(uint, work, 4), BUFFER(uint, found, 5), BUFFER(uint, io, 6), GRID_INDEX) {
+    BUFFER(uint, work, 4), BUFFER(uint, found, 5), BUFFER(uint, io, 6), BUFFER(uint, marks, 7), GRID_INDEX) {
   GRID_INDEX_BODY
   if (index >= 1u) return;
-  // io: in root cell, size of work, size of found; out status (0 ok, 1 grow), number found
+  // io: in root cell, size of work, size of found; out status (0 ok, 1 grow), number found. marks: a bit a cell, zero
   Worker worker;
   THREAD Worker* w = &worker;
   w->heap = heap; w->halves = halves; w->roots = roots;
   w->is_inside_pass = false;
   w->flags = params->flags; w->now = ST_PASS; w->me = 0u; w->slot_cells = params->slot_cells;
   const uint work_size = io[1], found_size = io[2];
-  uint depth = 0u, seen = 0u, count = 0u;  // work: a stack from below, slots seen from above
+  uint depth = 0u, count = 0u, status = 0u;
   work[depth++] = io[0];
-  uint status = 0u;
   while (depth > 0u && status == 0u) {
-    const uint cell = work[--depth];
+    const uint cell = work[--depth], bit = 1u << (cell & 31u);
+    if ((marks[cell >> 5] & bit) != 0u) continue;  // shared, or the term is cyclic
+    marks[cell >> 5] |= bit;
     const Term t = heap[cell];
     if ((t & SUB_BIT) != (ulong)0) continue;
     if (settle_walk(w, t, false)) {
@@ -366,18 +375,9 @@ ENTRY(settle_frontier)(
       continue;
     }
     const uint tag = term_tag(t);
-    const bool is_end = tag == DP0 || tag == DP1;
-    const uint n = is_end ? 1u : term_arity(t);
-    if (depth + seen + n + 1u > work_size) { status = 1u; break; }
-    if (is_end) {
-      if ((atomic_or(slot_claim(w, term_val(t)), CLAIM_SEEN) & CLAIM_SEEN) != 0u) continue;
-      work[work_size - ++seen] = term_val(t);
-    }
+    const uint n = tag == DP0 || tag == DP1 ? 1u : term_arity(t);
+    if (depth + n > work_size) { status = 1u; break; }
     for (uint i = n; i > 0u; i--) work[depth++] = term_val(t) + i - 1u;
-  }
-  for (uint i = 1u; i <= seen; i++) {
-    DEVICE Atomic32* claim = slot_claim(w, work[work_size - i]);
-    atomic_write(claim, atomic_read(claim) & ~CLAIM_SEEN);
   }
   if (status == 0u) for (uint i = 0u; i < count; i++) settle_walk(w, heap[found[i]], true);
   io[3] = status;

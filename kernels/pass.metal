@@ -66,8 +66,20 @@ FUNC void pass_end(THREAD Worker* w, DEVICE ThreadState* state) {
   state->fills = w->fills;
 }
 
+// A cell that was visited is not visited again: only a cyclic normal form leads back to one. (Lifting does go back.)
+FUNC bool pass_is_first_visit(THREAD Worker* w, uint flags, uint root) {
+  if ((flags & (RECORD_NEW | RECORD_SLOT)) != RECORD_NEW || (w->flags & (PARAM_LIFT | PARAM_WEAK)) != 0u) return true;
+  const uint bit = 1u << (root & 31u);
+  return (atomic_or(w->visited + (root >> 5), bit) & bit) == 0u;
+}
+
 FUNC void pass_run_entry(THREAD Worker* w, DEVICE Record* record, uint origin) {
   const uint flags = record->flags;
+  if (!pass_is_first_visit(w, flags, record->root)) {
+    pass_start(w);
+    task_stop(w, OUT_DONE, WHY_NONE);
+    return;
+  }
   pass_load(w, record);
   pass_start(w);
   const bool is_named = (origin == FROM_POLL || origin == FROM_WAKE) && (w->flags & PARAM_CLAIM) != 0u;
@@ -111,7 +123,7 @@ ENTRY(step_frontier)(
     BUFFER(const uint, roots, 4), BUFFER(const uint, owner, 5), BUFFER(const uint, chain, 6), BUFFER(Atomic32, used, 7),
     BUFFER(Atomic32, remote, 8), BUFFER(ThreadState, states, 9), BUFFER(const ulong, frontier, 10),
     BUFFER(Record, records, 11), BUFFER(ulong, items, 12), BUFFER(Event, events, 13), BUFFER(uint, rules, 14),
-    GRID_INDEX) {
+    BUFFER(Atomic32, visited, 15), GRID_INDEX) {
   GRID_INDEX_BODY
   if (index >= params->threads) return;
   DEVICE ThreadState* state = states + index;
@@ -123,6 +135,7 @@ ENTRY(step_frontier)(
   w->rules = rules + (ulong)index * params->rules;
   w->items = items + state->out;
   w->records = records;
+  w->visited = visited;
   pass_begin(w, params, state, index);
   w->item_count = 0u; w->item_max = state->out_max;
   uint longest = 0u;
@@ -151,13 +164,14 @@ ENTRY(step_depth_first)(
     BUFFER(const Params, params, 0), BUFFER(ulong, heap, 1), BUFFER(Atomic32, halves, 2), BUFFER(const ulong, book, 3),
     BUFFER(const uint, roots, 4), BUFFER(const uint, owner, 5), BUFFER(const uint, chain, 6), BUFFER(Atomic32, used, 7),
     BUFFER(Atomic32, remote, 8), BUFFER(ThreadState, state, 9), BUFFER(Record, record, 10), BUFFER(ulong, stack, 11),
-    BUFFER(Event, events, 12), BUFFER(uint, rules, 13), BUFFER(uint, io, 14), GRID_INDEX) {
+    BUFFER(Event, events, 12), BUFFER(uint, rules, 13), BUFFER(uint, io, 14), BUFFER(Atomic32, visited, 15), GRID_INDEX) {
   GRID_INDEX_BODY
   if (index >= 1u) return;
   Worker worker;
   THREAD Worker* w = &worker;
   w->heap = heap; w->halves = halves; w->book = book; w->roots = roots; w->owner = owner; w->chain = chain;
   w->used = used; w->remote = remote; w->rules = rules; w->items = stack; w->records = record;
+  w->visited = visited;
   pass_begin(w, params, state, 0u);
   w->record = 0u;
   w->item_count = io[0];
@@ -182,7 +196,8 @@ ENTRY(step_depth_first)(
     w->fuel = budget - total;
     pass_load(w, record);
     pass_start(w);
-    if ((flags & RECORD_SLOT) != 0u) pass_visit_slot(w, record->root);
+    if (!pass_is_first_visit(w, flags, record->root)) task_stop(w, OUT_DONE, WHY_NONE);
+    else if ((flags & RECORD_SLOT) != 0u) pass_visit_slot(w, record->root);
     else step_run(w);
     live = w->stop != OUT_DONE;
     if (live) {

@@ -21,7 +21,6 @@
 #define CLAIM_VISITED 2u  // its children are on a frontier, or were
 #define CLAIM_COUNTED 4u  // born SUB: its one interaction is counted
 #define CLAIM_BORN    8u  // made with an atom, published at birth
-#define CLAIM_SEEN    16u // by settle_frontier, on its walk
 #define CLAIM_FLAGS   0xFFu
 // above the flags: the book cell of the closure that a BUSY slot held (its environment is the link), or 0
 

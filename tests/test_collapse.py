@@ -79,6 +79,14 @@ def test_results_are_exhausted_with_a_final_run() -> None:
     assert (found.run.status, found.run.lines) == ("done", ["1", "2", "3"])
 
 
+def test_asking_for_the_run_stops_the_iterator() -> None:
+    found = hv.results(NATS)
+    first = next(found)
+
+    assert (first.text, found.run.status, list(found)) == ("0", "interrupted", [])
+    assert found.run.lines == ["0"]
+
+
 def test_callback_gets_each_result_as_it_comes() -> None:
     seen: list[str] = []
 

@@ -117,3 +117,37 @@ def test_self_applied_cloned_function_goes_on_through_its_own_slot() -> None:
     for settings in GRID:
         run = hv.run(source, machine=hv.Machine(**settings), device="cpu", mode="collapse")  # pyright: ignore[reportArgumentType]
         assert run.lines == ["λa.λb.a(a(a(b)))"]
+
+
+@pytest.mark.parametrize("dup", ["owner", "atomic", "claim"])
+@pytest.mark.parametrize("fuel", [1, 2, "auto"])
+def test_operand_filled_behind_a_stuck_operator_wakes_it(dup: str, fuel: int | str) -> None:
+    for main, text in (("#P{f(1)(5), x + 1}", "#P{1,6}"), ("#P{x + 1, f(1)(5)}", "#P{6,1}")):
+        for blocks in (1, 8, 64):
+            machine = hv.Machine(blocks=blocks, dup=dup, fuel=fuel)  # pyright: ignore[reportArgumentType]
+            assert hv.run(f"@main = ! f = λ x; {main}", machine=machine, device="cpu").text == text
+
+
+@pytest.mark.parametrize("settings", GRID, ids=str)
+def test_cyclic_normal_form_is_visited_once(settings: dict[str, object]) -> None:
+    machine = hv.Machine(**settings)  # pyright: ignore[reportArgumentType]
+
+    run = hv.run("@twice = λ&f. λx. f(f(x))\n@main = @twice(@twice)", machine=machine, device="cpu", max_passes=500)
+
+    assert run.status == "done"
+    assert "…" in run.text
+
+
+@pytest.mark.parametrize("blocks", [1, 3, 8])
+@pytest.mark.parametrize("fuel", [1, 3])
+def test_cycle_is_broken_under_claims_too(blocks: int, fuel: int) -> None:
+    source = "@two = λ&f. λx. f(f(x))\n@main = λs. λz. (@two)(@two, s, z)"
+    machine = hv.Machine(blocks=blocks, threads_per_block=2, region_size=128, dup="claim", fuel=fuel)
+
+    assert hv.run(source, mode="collapse", machine=machine, device="cpu").lines == ["λa.λb.a(a(a(b)))"]
+
+
+def test_many_threads_are_set_up_at_once() -> None:
+    machine = hv.Machine(blocks=2048, threads_per_block=64, region_size=512)
+
+    assert hv.run("@main = [1 + 2, 3]", machine=machine, device="cpu").text == "[3,3]"

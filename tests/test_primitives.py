@@ -182,3 +182,46 @@ def test_stuck_duplication_goes_on_once_its_variable_is_filled(machine: hv.Machi
 
     assert run.text == "&A{&A{1,0},0}"
     assert run.stats.interactions == 29
+
+
+def test_term_of_another_call_or_run_is_refused() -> None:
+    kept: list[hv.Term] = []
+
+    def keep(term: hv.Term) -> hv.Term:
+        kept.append(term)
+        return kept[0]
+
+    hv.primitive("keep", arity=1)(keep)
+    hv.primitive("inner", arity=1)(lambda _term: hv.run("@main = #P{1, 2, 3}").result)
+
+    for source in ("@main = #R{%keep(λx. x)(1), %keep(λy. y)(2)}", "@main = #R{%inner(1)}"):
+        run = hv.run(source)
+        assert run.status == "error"
+        assert "a Term of another call or run" in run.message
+
+
+def test_value_that_outgrows_the_heap_fills_it() -> None:
+    hv.primitive("long", arity=0)(lambda: "a" * 1_000_000)
+
+    run = hv.run("@main = %long()", machine=hv.Machine(heap="1 MiB"))
+
+    assert run.status == "heap_full"
+
+
+class Unspeakable(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("no words")
+
+
+@pytest.mark.parametrize("error", [Unspeakable(), SystemExit(3), GeneratorExit()])
+def test_whatever_a_primitive_raises_ends_the_run_alone(error: BaseException) -> None:
+    def fail() -> int:
+        raise error
+
+    hv.primitive("fail", arity=0)(fail)
+
+    run = hv.run("@main = %fail()")
+
+    assert run.status == "error"
+    assert f"%fail raised {type(error).__name__}" in run.message
+    assert run.cause is error
