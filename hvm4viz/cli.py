@@ -1,8 +1,8 @@
 """The command line: ``hvm4viz run FILE`` and its neighbours.
 
 Standard output holds log lines and result lines alone (or one JSON object); everything else goes to standard error.
-Exit codes: 0 ok, 1 a comparison failed, 2 usage or a file that cannot be read, 3 the program is at fault, 4 the device
-is, 5 stopped by a limit, 130 interrupted.
+Exit codes: 0 ok, 1 a comparison failed, 2 usage or a file or stream that fails, 3 the program is at fault, 4 the
+device is, 5 stopped by a limit, 130 interrupted.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ examples:
 exit codes:
   0  ok                                          4    device unavailable or failed
   1  a check or an expectation failed            5    stopped by a limit: passes, time, heap, stalled
-  2  usage, or a file that cannot be read        130  interrupted
+  2  usage, or a file or stream that fails       130  interrupted
   3  the program is at fault
 """
 

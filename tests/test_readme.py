@@ -6,7 +6,12 @@ import re
 import tomllib
 from pathlib import Path
 
+import pytest
 import yaml
+
+import hvm4viz
+from hvm4viz.outputs import figure_kinds
+from hvm4viz.trace.digest import is_ordered
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -48,6 +53,41 @@ def test_ci_runs_the_second_command_as_a_user_is_told_to() -> None:
 def test_links_in_the_readme_lead_somewhere() -> None:
     for target in re.findall(r"\]\(([^)#]+)\)", README):
         assert target.startswith("https://") or (ROOT / target).exists(), target
+
+
+def test_links_to_headings_lead_to_one() -> None:
+    for target, heading in re.findall(r"\]\((\S+\.md)#([^)]+)\)", README):
+        headings = re.findall(r"^#+ (.*)$", (ROOT / target).read_text(encoding="utf-8"), flags=re.MULTILINE)
+        assert heading in {re.sub(r"[^\w -]", "", each).lower().replace(" ", "-") for each in headings}
+
+
+def test_the_readme_names_every_figure() -> None:
+    (row,) = (line for line in README.splitlines() if line.startswith("| `hvm4viz figure "))
+    assert set(re.findall(r"`(\w+)`", row)) == set(figure_kinds())
+
+
+def test_the_readme_names_the_settings_without_an_order_of_events() -> None:
+    (sentence,) = re.findall(r"order of events is not theirs to decide, with (.*?) and in a run", README, re.DOTALL)
+    for given in ({}, {"dup": "claim"}, {"dup": "atomic"}, {"owner_unit": "block"}):
+        trace = hvm4viz.run("@main = 1", machine=hvm4viz.Machine(**given)).trace  # pyright: ignore[reportArgumentType]
+        named = all(f'`{name}="{value}"`' in sentence for name, value in given.items()) and bool(given)
+        assert is_ordered(trace.header, "done") is not named
+        assert not is_ordered(trace.header, "timeout")
+        assert not is_ordered(trace.header, "interrupted")
+
+
+@pytest.mark.parametrize(
+    ("program", "name"), [("@main = 1", "on_pass"), ('@main = %log("x")', "on_log"), ("@main = &A{1, 2}", "on_result")]
+)
+def test_what_an_own_function_raises_comes_out_as_it_is(program: str, name: str) -> None:
+    class Mine(Exception):
+        pass
+
+    def fail(_: object) -> None:
+        raise Mine
+
+    with pytest.raises(Mine):
+        hvm4viz.run(program, mode="collapse", **{name: fail})  # pyright: ignore[reportArgumentType]
 
 
 def requirement(text: str) -> tuple[str, str, str]:
