@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from hvm4viz.arguments import run_arguments
 from hvm4viz.interrupt import INTERRUPTED
+from hvm4viz.limits import PROGRAM_BYTES_MAX
 from hvm4viz.outputs import requested_figures
 from hvm4viz.streams import complain, note, put
 from hvm4viz.widgets.summary import summary
@@ -48,7 +49,7 @@ def read_program(file: str, *, root: str | None) -> Program:
         return load(file, root=root)
     if sys.stdin is None:
         raise ValueError("standard input is closed: there is no program to read from it")
-    return parse(sys.stdin.buffer.read(), name="<stdin>", root=root)
+    return parse(sys.stdin.buffer.read(PROGRAM_BYTES_MAX + 1), name="<stdin>", root=root)
 
 
 def run(given: argparse.Namespace) -> int:

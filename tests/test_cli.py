@@ -428,3 +428,10 @@ def test_an_interrupt_during_imports_is_left_to_a_program_that_only_imports() ->
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=ROOT)
     assert "KeyboardInterrupt" in done.stderr
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no bash, no /dev/zero")
+def test_standard_input_without_an_end_is_not_read_to_its_end() -> None:
+    code, out, err = in_bash(f"cd {ROOT} && $RUN run - </dev/zero")
+    assert (code, out) == (3, "")
+    assert "67,108,864" in err
