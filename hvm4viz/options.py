@@ -135,8 +135,6 @@ def _size(text: str) -> str:
         parse_size(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
-    except OverflowError:
-        raise argparse.ArgumentTypeError(f"size {text[:40]!r}... is no size any memory has") from None
     return text
 
 

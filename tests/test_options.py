@@ -78,7 +78,7 @@ def test_o_is_save_in_the_shell_and_out_in_a_cell() -> None:
         ("--blocks many", "argument -B/--blocks: 'many' must be a whole number"),
         ("--fuel x", "argument --fuel: 'x' must be a whole number or auto"),
         ("--timeout soon", "argument --timeout: 'soon' must be a number of seconds above 0"),
-        (f"--heap {'9' * 400}", "is no size any memory has"),
+        (f"--heap {'9' * 400}", "is more than any machine has"),
         ("--bogus", "unknown option --bogus\n"),
         ("--visibility live", "argument --visibility: 'live' is not in this version; use 'pass'"),
         ("--defer return", "'return' is not in this version; use 'migrate'"),
