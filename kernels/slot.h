@@ -284,8 +284,12 @@ FUNC void slot_stuck(THREAD Worker* w) {
   const uint side = term_tag(w->top) - F_DP0;
   w->top = w->heap[slot];
   heap_new(w, slot, w->hand);
-  if ((w->flags & PARAM_PROTOCOL) == 0u || heap_single(w)) atomic_or(slot_claim(w, slot), CLAIM_STUCK);
-  else slot_stamp_now(w, slot, side, ST_X | ST_S);
+  if ((w->flags & PARAM_PROTOCOL) == 0u || heap_single(w)) {
+    const uint claim = atomic_read(slot_claim(w, slot));  // a visit that was admitted before was for an older term
+    atomic_write(slot_claim(w, slot), (claim | CLAIM_STUCK) & ~CLAIM_VISITED);
+  } else {
+    slot_stamp_now(w, slot, side, ST_X | ST_S);
+  }
   slot_wake(w, slot, 1u - side);
   w->hand = slot_end(label, slot, side);
 }

@@ -48,6 +48,10 @@ FOUND = (
           "&A{&A{((2 + (a + λb.λa.b)) + (c + λd.λc.d)),((3 + (e + λf.λe.f)) + (g + λh.λg.h))},(1 + (i + λj.λi.j))}"),
     Found("variable_filled_by_later_branch", "(! v &B = (λx&B. [(x₁ + 0), 0]); (v₀ + v₁))",
           "(λa.[(a + 0),0] + λa.[(a + 0),0])", "collapse"),
+    Found("slot_stuck_twice", "(λ&v3. &A{v3, &(&A{(&A λv4 {((↑0) + 0); 0})(v3), 0}){(0 + ((0 + 0) + 0)), "
+          "[(λv5. (! v6 &A = (λv7. v7); (λv8. λ{#Nul: v8}(v3))))(0), 0]}})",
+          "λa.&A{A₀,&A{&A{↑&_{0,[λb.B₀,0]},&_{0,[λc.B₁,0]}},&_{0,[λd.C₁,0]}}};!A&F___=a;!B&A=C₀;"
+          "!C&A=λ{#Nul:&A{&A{b,c},d}}(D₁);!D&F__a=A₁;"),
     Found("guard_in_label", "((! v &((0 ~> 0)) = 0; v₀) + 0)", "0", "collapse"),
     Found("guard_before_function", "((^g ~> 1) .&. (λf. f(7)))(λx. (x + 1))", "8", "collapse"),
     Found("guard_before_case", "λ{#One: λx. (x + 1)}((^g ~> 1) .&. #One{5})", "6", "collapse"),
