@@ -71,7 +71,6 @@ FUNC void lift_begin(THREAD Worker* w, uint tag) {
     w->lifted = true;
     return;
   }
-  if (frontier_is_open(tag)) w->opens += 1u;
   if (lift_drop_guard(w, w->hand)) {
     w->apply = false;
     return;
