@@ -49,8 +49,12 @@ def _catch_interrupts() -> Generator[_Interrupts]:
         signal.signal(signal.SIGINT, before)
 
 
+def _passes(count: int) -> str:
+    return f"{count:,} pass{'es' * (count != 1)}"
+
+
 def _interrupted(passes: int) -> str:
-    return f"interrupted after {passes:,} pass{'es' * (passes != 1)}"
+    return f"interrupted after {_passes(passes)}"
 
 
 class Engine(Protocol):
@@ -131,4 +135,4 @@ class Loop:
     def _at_limit(self) -> Stop:
         if self.limit == PASSES_MAX:
             return Stop("pass_limit", f"stopped after {self.limit:,} passes: stamps hold no more")
-        return Stop("pass_limit", f"stopped after {self.limit:,} passes; raise max_passes to go on")
+        return Stop("pass_limit", f"stopped after {_passes(self.limit)}; raise max_passes to go on")
