@@ -19,7 +19,7 @@ _FLAGS = ("-std=c++14", "-O2", "-fno-exceptions", "-fno-rtti", "-fno-strict-alia
 _NAMES = ("c++", "g++", "clang++")
 # zig builds a C library of its own the first time, unless nothing is linked; the kernel needs no more than memcpy and
 # memset, which the running process has.
-_ZIG_FLAGS = ("-nostdlib",) if sys.platform == "linux" else ()
+_ZIG_FLAGS = ("-fno-sanitize=undefined", *(("-nostdlib",) if sys.platform == "linux" else ()))
 _SUFFIX = ".dll" if sys.platform == "win32" else ".dylib" if sys.platform == "darwin" else ".so"
 
 ADVICE = (

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -36,7 +37,8 @@ def test_other_compiler_gives_another_library(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setenv("HVM4VIZ_CACHE", str(tmp_path))
     first = compiler.library(TINY)
     wrapper = tmp_path / "wrapper"
-    wrapper.write_text(f'#!/bin/sh\nexec {compiler.find_compiler().command[0]} "$@"\n')
+    command = shlex.join(compiler.find_compiler().command)
+    wrapper.write_text(f'#!/bin/sh\nexec {command} "$@"\n')
     wrapper.chmod(0o755)
     monkeypatch.setenv("HVM4VIZ_CXX", str(wrapper))
     compiler.find_compiler.cache_clear()
