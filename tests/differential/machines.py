@@ -9,7 +9,7 @@ from hvm4viz.settings import Machine
 from tests.case_files import Case
 
 GRID: dict[str, tuple[Any, ...]] = {
-    "blocks": (1, 2, 3, 8, 64),
+    "blocks": (1, 2, 3, 7, 8, 64),
     "region_size": (64, 4096),
     "threads_per_block": (1, 4),
     "fuel": (1, 16, "auto"),
