@@ -5,7 +5,7 @@ Codes of outcomes, reasons and origins are fixed by the tables here and mirrored
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, Protocol
 
 import numpy as np
@@ -23,6 +23,7 @@ OUTCOMES: Final = (
     "stale",
     "aborted",
     "error",
+    "returned",
 )
 """How a task ends a pass; the code is the index. ``unrun`` is never recorded (the entry waits, untouched)."""
 
@@ -47,6 +48,19 @@ EVENT: Final = np.dtype(
 )
 """One task's record in one pass (24 bytes): acting thread, root cell of the task, slot that stopped it (0: none),
 interactions charged to it, cells it allocated, outcome, reason, side of the slot, origin of the entry."""
+
+OPERATIONS: Final = ("", "read", "take", "publish", "release", "stuck", "wake")
+"""What a task does to a slot; the code is the index. ``release``: it gives the slot back with the work so far;
+``stuck``: it gives it back because no rule fits; ``wake``: it wakes the task that waits on the other side."""
+
+OP: Final = np.dtype([("event", "<u4"), ("slot", "<u4"), ("op", "u1"), ("side", "u1")])
+"""One operation on a slot (10 bytes): index of the event of its pass, slot, operation, side."""
+
+DELTA: Final = np.dtype([("cell", "<u4"), ("before", "<u8"), ("after", "<u8")])
+"""One cell that a pass changed: its word at the start and at the end of the pass. Cells ascend, each comes once."""
+
+NO_OPS: Final = np.empty(0, OP)
+NO_DELTAS: Final = np.empty(0, DELTA)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +132,10 @@ class PassRecord:
         Time in the dispatch, and in the host between the last pass and the end of this one.
     deferred : int
         Entries whose task ended the pass deferred.
+    ops : ndarray of OP, shape (n_ops,)
+        Operations on slots, at level ``full``: in the frontier's order, within an event in the order they happened.
+    deltas : ndarray of DELTA, shape (n_changed,)
+        Cells that differ from the start of the pass, at level ``full``.
     """
 
     index: int
@@ -134,6 +152,8 @@ class PassRecord:
     device_ns: int
     host_ns: int
     deferred: int = 0
+    ops: NDArray[np.void] = field(default_factory=lambda: NO_OPS)
+    deltas: NDArray[np.void] = field(default_factory=lambda: NO_DELTAS)
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,6 +89,7 @@ struct Event {
 #define OUT_STALE 8u
 #define OUT_ABORTED 9u
 #define OUT_ERROR 10u
+#define OUT_RETURNED 11u
 
 #define WHY_NONE 0u
 #define WHY_TAKE 1u
