@@ -288,6 +288,7 @@ class Evaluator:
         self._step(
             1, self._params, store.heap, store.heap, store.code, store.roots, store.owner, store.chain, store.used,
             store.remote, self._state, act.record, self._stack, self._events, self._rules, self._io, store.visited,
+            *store.watch_buffers,
         ).wait()  # fmt: skip
         ended = time.perf_counter_ns()
         self._depth, act.is_live = io[0], bool(io[4])
@@ -308,9 +309,11 @@ class Evaluator:
         if extra and store.count:
             rules[store.kernel.names.index("APP-LAM")] += extra
         given, self._reassigned = tuple(self._reassigned), []
+        ops, _written = store.read_log(np.zeros(1, np.uint32), np.ones(len(events), bool))
         now = time.perf_counter_ns()
         record = PassRecord(
             index=store.passes,
+            ops=ops,
             frontier=len(events),
             events=events,
             interactions=counted + extra,

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from hvm4viz.device.base import Buffer, Function, view
 from hvm4viz.errors import KernelFault
-from hvm4viz.events import EVENT, ORIGINS, OUTCOMES, PassRecord
+from hvm4viz.events import EVENT, NO_OPS, ORIGINS, OUTCOMES, PassRecord
 from hvm4viz.heap import Heap, Task
 from hvm4viz.kernel_text import abi
 from hvm4viz.settings import Machine
@@ -93,7 +93,9 @@ def settle(store: Store, function: Function, params: Buffer, root: int) -> NDArr
         work_buffer, found_buffer = device.buffer(4 * work), device.buffer(4 * found)
         io = device.buffer(np.array([root, work, found, 0, 0], np.uint32))
         marks = device.buffer(store.regions.in_use * store.machine.region_size // 8 + 4)
-        function(1, params, heap, heap, store.roots, work_buffer, found_buffer, io, marks).wait()
+        function(
+            1, params, heap, heap, store.roots, work_buffer, found_buffer, io, marks, store.watch_buffers[0]
+        ).wait()
         status, number = (int(n) for n in view(io, np.uint32)[3:5])
         if status == 0:
             return view(found_buffer, np.uint32)[:number]
@@ -101,11 +103,13 @@ def settle(store: Store, function: Function, params: Buffer, root: int) -> NDArr
 
 
 def _protocol(machine: Machine) -> int:
+    flags = abi.PARAM_LIVE if machine.visibility == "live" else 0
     if machine.dup == "claim":
-        return abi.PARAM_CLAIM
+        return flags | abi.PARAM_CLAIM
     if machine.dup == "atomic":
-        return abi.PARAM_ATOMIC
-    return abi.PARAM_BLOCK if machine.owner_unit == "block" else 0
+        return flags | abi.PARAM_ATOMIC
+    flags |= abi.PARAM_RETURN if machine.defer == "return" else 0
+    return flags | (abi.PARAM_BLOCK if machine.owner_unit == "block" else 0)
 
 
 def task_of(record: np.void) -> Task:
@@ -239,6 +243,7 @@ class Frontier:
             (
                 self._params, store.heap, store.heap, store.code, store.roots, store.owner, store.chain, store.used,
                 store.remote, self._states, mine, self._records, self._items, self._events, self._rules, store.visited,
+                *store.watch_buffers,
             )
             for mine in (a, b)
         )  # fmt: skip
@@ -246,7 +251,7 @@ class Frontier:
             (
                 self._params, self._states, mine, other, self._records, self._items, self._events, self._stack,
                 self._cursor, store.owner, self._summary, self._rules, self._totals, self._sizes, self._inject,
-                store.heap,
+                store.heap, store.watch_buffers[0],
             )
             for mine, other in ((a, b), (b, a))
         )  # fmt: skip
@@ -319,12 +324,17 @@ class Frontier:
         param[13] = in_use = self.store.regions.in_use
         if self._counts_remote:
             self.store.remote_view[:in_use] = 0
+        if self.store.shadow is not None:
+            self.store.shadow.start(self.store.now, in_use * self.machine.region_size)
         begun = time.perf_counter_ns()
         small = width < 2 or self._device_ns < SMALL_PASS_NS
         (self._step_serial if small else self._step)(self.machine.threads, *self._step_args[turn]).wait()
         ended = time.perf_counter_ns()
         self._device_ns = ended - begun
+        if self.store.shadow is not None:
+            self.store.shadow.check(self.store.passes, self.machine.region_size)
         stop: Stop | None = None
+        segments = self._state_view["first"].copy() if self.store.log else None
         if self.feed is not None:
             self._opens += int(self._state_view["opens"].sum())
             self.feed(self._run_events(width))
@@ -345,9 +355,13 @@ class Frontier:
         self._fills += sums[10]
         if self._is_waking:  # what was woken may have stopped behind the next slot: look again, as long as it goes on
             self._woken += sums[4]
+        ops, _written = NO_OPS, None
+        if segments is not None:
+            ops, _written = self.store.read_log(segments, self._event_view["outcome"][:width] != 0)
         now = time.perf_counter_ns()
         record = PassRecord(
             index=self.store.passes,
+            ops=ops,
             frontier=width,
             events=self._event_view[:ran] if ran == width else self._run_events(width),
             interactions=sums[4] | (sums[5] << 32),

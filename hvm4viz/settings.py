@@ -63,8 +63,6 @@ CHOICES: dict[str, tuple[str, ...]] = {
 """Allowed values of each closed setting; the options of every door are read from here."""
 
 BUILT: dict[str, tuple[str, ...]] = {
-    "visibility": ("pass",),
-    "defer": ("migrate",),
     "fork": ("off",),
     "memory": ("auto", "shared"),
 }
@@ -146,6 +144,11 @@ class Machine:
             raise ValueError(
                 f"Machine(owner_unit='block', dup={self.dup!r}): the unit says who may take under dup='owner'; under "
                 f"{self.dup!r} any thread may: leave owner_unit at 'thread'"
+            )
+        if self.defer == "return" and self.dup != "owner":
+            raise ValueError(
+                f"Machine(defer='return', dup={self.dup!r}): it says what a task does after it went to a slot's owner "
+                f"under dup='owner'; under {self.dup!r} no task moves: leave defer at 'migrate'"
             )
         parse_size(self.heap)
 

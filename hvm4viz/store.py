@@ -11,10 +11,12 @@ from hvm4viz.device.base import Buffer, Device, Function, view
 from hvm4viz.device.base import Kernel as CompiledKernel
 from hvm4viz.device.cpu import CpuKernel
 from hvm4viz.errors import DeviceFailed, KernelFault
+from hvm4viz.events import NO_OPS
 from hvm4viz.kernel_text import abi
 from hvm4viz.kernel_text.source import Kernel
 from hvm4viz.regions import Regions
 from hvm4viz.settings import Machine
+from hvm4viz.watch import Log, Shadow
 
 PASSES_MAX: Final = (1 << 27) - 2
 """Stamps hold 27 bits of pass number."""
@@ -55,6 +57,10 @@ class Store:
     passes : int
         Passes so far, of all runs on this heap.
     regions : Regions
+    log : Log or None
+        What the kernel writes down, if it does.
+    shadow : Shadow or None
+        Who touched what, if the kernel remembers.
 
     Raises
     ------
@@ -100,6 +106,13 @@ class Store:
             ) from None
         self.words: NDArray[np.uint64] = view(self.heap, np.uint64)
         self.words[: len(words)] = words
+        self.log = Log(device, machine.threads) if "log" in kernel.watchers else None
+        self.shadow = Shadow(device, cells) if "shadow" in kernel.watchers else None
+        nobody = device.buffer(8)
+        self.watch_buffers: tuple[Buffer, Buffer] = (
+            self.log.buffer if self.log else nobody,
+            self.shadow.buffer if self.shadow else nobody,
+        )
         self.visited: Buffer = device.buffer(regions_max * machine.region_size // 8 + 4)
         self._visited_view: NDArray[np.uint8] = view(self.visited, np.uint8)
         self.owner, self.chain, self.used, self.remote = (device.buffer(4 * regions_max) for _ in range(4))
@@ -118,6 +131,12 @@ class Store:
         got = tuple(int(n) for n in view(sizes, np.uint32)[: len(abi.SIZES)])
         if got != abi.SIZES:
             raise KernelFault(f"the compiled kernel lays out its structs as {got} bytes, the host as {abi.SIZES}")
+
+    def read_log(
+        self, first: NDArray[np.uint32], ran: NDArray[np.bool_]
+    ) -> tuple[NDArray[np.void], NDArray[np.int64] | None]:
+        """Take what the kernel wrote down in a pass; see ``Log.read``. Without a log: nothing, and not known."""
+        return (NO_OPS, None) if self.log is None else self.log.read(first, ran)
 
     def function(self, name: str) -> Function:
         """Return an entry point whose grid the device runs in parallel."""

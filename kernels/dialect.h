@@ -1,8 +1,9 @@
 // Stands in for <metal_stdlib> under C++ and CUDA: address spaces, entry points, 32-bit relaxed atomics.
 // This is the only file that asks which compiler reads it.
 //
-// Invariants: nothing here has an order stronger than relaxed; no 64-bit atomic exists; everything else in the
-// kernel is plain code in the common subset of MSL 2.3, C++14 and CUDA C++.
+// Invariants: nothing that Metal runs has an order stronger than relaxed (acquire and release serve visibility="live",
+// on C++ and CUDA only); no 64-bit atomic exists; everything else in the kernel is plain code in the common subset of
+// MSL 2.3, C++14 and CUDA C++.
 
 #if defined(__METAL_VERSION__)
 #include <metal_stdlib>
@@ -25,6 +26,9 @@ FUNC bool atomic_swap_if(device Atomic32* at, uint seen, uint word) {  // strong
   }
   return true;
 }
+// no order but relaxed exists here: visibility="live" is refused on metal
+FUNC uint atomic_read_acquire(device Atomic32* at) { return atomic_read(at); }
+FUNC void atomic_write_release(device Atomic32* at, uint word) { atomic_write(at, word); }
 FUNC void atomic_plus(device Atomic32* at, uint n) { atomic_fetch_add_explicit(at, n, memory_order_relaxed); }
 
 #elif defined(__CUDACC__) || defined(__CUDACC_RTC__)
@@ -44,6 +48,15 @@ FUNC void atomic_write(Atomic32* at, uint word) { *(volatile uint*)at = word; }
 FUNC uint atomic_or(Atomic32* at, uint bits) { return atomicOr(at, bits); }
 FUNC bool atomic_swap_if(Atomic32* at, uint seen, uint word) { return atomicCAS(at, seen, word) == seen; }
 FUNC void atomic_plus(Atomic32* at, uint n) { atomicAdd(at, n); }
+FUNC uint atomic_read_acquire(Atomic32* at) {
+  const uint word = atomic_read(at);
+  __threadfence();
+  return word;
+}
+FUNC void atomic_write_release(Atomic32* at, uint word) {
+  __threadfence();
+  atomic_write(at, word);
+}
 
 #else  // C++14, freestanding: no standard library is included or linked
 typedef unsigned int uint;
@@ -67,6 +80,8 @@ FUNC bool atomic_swap_if(Atomic32* at, uint seen, uint word) {
   return __atomic_compare_exchange_n(at, &seen, word, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED) != 0;
 }
 FUNC void atomic_plus(Atomic32* at, uint n) { __atomic_fetch_add(at, n, __ATOMIC_RELAXED); }
+FUNC uint atomic_read_acquire(Atomic32* at) { return __atomic_load_n(at, __ATOMIC_ACQUIRE); }
+FUNC void atomic_write_release(Atomic32* at, uint word) { __atomic_store_n(at, word, __ATOMIC_RELEASE); }
 #endif
 
 #ifndef GRID_INDEX_BODY

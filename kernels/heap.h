@@ -5,8 +5,11 @@
 // or by this very thread, so what a thread sees never depends on timing.
 
 struct Worker {
-  DEVICE ulong* heap;
-  DEVICE Atomic32* halves;       // the heap again, as 32-bit halves
+#ifdef WATCHED
+  Watch watch;
+#endif
+  Cells heap;
+  Halves halves;               // the heap again, as 32-bit halves
   const DEVICE ulong* book;    // static terms, variables as environment indices
   const DEVICE uint* roots;    // root cell of each definition, 0 = undefined
   const DEVICE uint* owner;    // owner block of each region
@@ -26,6 +29,7 @@ struct Worker {
   bool apply;                  // the term in hand is in weak normal form
   bool is_inside_pass;         // other threads are at work
   bool reenter;                // may evaluate the closure of a slot that is being reduced
+  bool away;                   // hopped here to have a slot resolved (defer="return")
   bool lifted;                 // and is a lifted result
   uint stop;                   // OUT_* once the task must end the pass
   uint why, slot, side, target;
@@ -35,6 +39,66 @@ struct Worker {
 };
 
 FUNC bool heap_single(THREAD Worker* w) { return (w->flags & PARAM_SINGLE) != 0u; }
+FUNC bool heap_live(THREAD Worker* w) { return (w->flags & PARAM_LIVE) != 0u; }
+
+// Read or write a word that tells others of plain writes before it. Under "pass" it needs no order: nobody acts on it
+// in this pass.
+FUNC uint heap_read_news(THREAD Worker* w, Half at) { return heap_live(w) ? atomic_read_acquire(at) : atomic_read(at); }
+FUNC void heap_tell(THREAD Worker* w, Half at, uint word) {
+  if (heap_live(w)) atomic_write_release(at, word);
+  else atomic_write(at, word);
+}
+
+// Let the worker see the heap, through whoever watches it. log and shadow may be null where there is no such watcher.
+FUNC void heap_bind(THREAD Worker* w, DEVICE ulong* heap, DEVICE Atomic32* halves, DEVICE ulong* log,
+                    DEVICE Atomic32* shadow, uint me, uint now) {
+#ifdef WATCHED
+  w->watch.heap = heap;
+  w->watch.log_count = w->watch.log_max = 0u;
+#ifdef WATCH_LOG
+  if (log) {
+    w->watch.log_max = (uint)log[0] - 1u;
+    w->watch.log = log + LOG_HEAD + (ulong)me * log[0];
+    w->watch.log_count = (uint)w->watch.log[0];
+  }
+#endif
+  w->watch.shadow = shadow;
+  w->watch.me = me;
+  w->watch.epoch = now % 4095u + 1u;
+  w->heap.at = heap;
+  w->halves.at = halves;
+  w->heap.watch = w->halves.watch = &w->watch;
+#else
+  w->heap = heap;
+  w->halves = halves;
+#endif
+  (void)log; (void)shadow; (void)me; (void)now;
+}
+
+FUNC void heap_unbind(THREAD Worker* w) {
+#ifdef WATCH_LOG
+  w->watch.log[0] = w->watch.log_count;
+#else
+  (void)w;
+#endif
+}
+
+// Tell the log of an operation on a slot, and that an entry begins.
+FUNC void heap_log_op(THREAD Worker* w, uint op, uint slot, uint side) {
+#ifdef WATCH_LOG
+  watch_log(&w->watch, LOG_OP, op | (side << 8), slot);
+#else
+  (void)w; (void)op; (void)slot; (void)side;
+#endif
+}
+
+FUNC void heap_log_entry(THREAD Worker* w, uint number) {
+#ifdef WATCH_LOG
+  watch_log(&w->watch, LOG_EVENT, 0u, number);
+#else
+  (void)w; (void)number;
+#endif
+}
 
 FUNC void task_stop(THREAD Worker* w, uint outcome, uint why) {
   w->stop = outcome;
@@ -132,10 +196,10 @@ FUNC uint heap_alloc(THREAD Worker* w, uint n) {
 #define STAMP_ALWAYS 0x80000000u  // filled when it was made: whoever can reach it may read it
 
 FUNC bool binder_filled(THREAD Worker* w, uint loc) {
-  const uint stamp = atomic_read(w->halves + 2u * (ulong)loc + 3u);
+  const uint stamp = heap_read_news(w, w->halves + (2u * (ulong)loc + 3u));
   if (stamp == 0u) return false;
-  if ((stamp & STAMP_ALWAYS) != 0u || heap_single(w) || stamp < w->now) return true;
-  return atomic_read(w->halves + 2u * (ulong)loc + 4u) == w->me;
+  if ((stamp & STAMP_ALWAYS) != 0u || heap_single(w) || stamp < w->now || heap_live(w)) return true;
+  return atomic_read(w->halves + (2u * (ulong)loc + 4u)) == w->me;
 }
 
 FUNC Term binder_value(THREAD Worker* w, uint loc) { return w->heap[loc] & ~SUB_BIT; }
@@ -143,8 +207,8 @@ FUNC Term binder_value(THREAD Worker* w, uint loc) { return w->heap[loc] & ~SUB_
 // Fill the binder of a lambda that is being consumed.
 FUNC void binder_fill(THREAD Worker* w, uint loc, Term t) {
   heap_put(w, loc, t | SUB_BIT);
-  if (!heap_single(w)) atomic_write(w->halves + 2u * (ulong)loc + 4u, w->me);
-  atomic_write(w->halves + 2u * (ulong)loc + 3u, w->now);
+  if (!heap_single(w)) atomic_write(w->halves + (2u * (ulong)loc + 4u), w->me);
+  heap_tell(w, w->halves + (2u * (ulong)loc + 3u), w->now);
   w->fills += 1u;
 }
 
@@ -167,7 +231,7 @@ FUNC void binder_make_filled(THREAD Worker* w, uint loc, Term t, uint env) {
 }
 
 FUNC uint env_entry(THREAD Worker* w, uint env, uint index) {
-  for (; index > 0u; index--) env = atomic_read(w->halves + 2u * (ulong)env + 2u);
+  for (; index > 0u; index--) env = atomic_read(w->halves + (2u * (ulong)env + 2u));
   return env;
 }
 

@@ -19,7 +19,19 @@ struct Join {
   DEVICE Summary* sum;
   DEVICE Atomic32* halves;    // the heap, for the marks of stuck slots
   const DEVICE uint* inject;  // number, then cells that the host wants reduced: fresh entries behind all others
+  DEVICE ulong* log;          // where the join's own writes to the heap are told of (watch.h)
 };
+
+// Between passes nobody else is at work; what is written then goes into the log's last part.
+FUNC void join_log_write(const DEVICE Params* params, DEVICE ulong* log, uint cell) {
+#ifdef WATCH_LOG
+  DEVICE ulong* part = log + LOG_HEAD + (ulong)params->threads * log[0];
+  part[0] += (ulong)1;
+  if (part[0] < log[0]) part[part[0]] = ((ulong)LOG_WRITE << 60) | ((ulong)1 << 32) | (ulong)cell;
+#else
+  (void)params; (void)log; (void)cell;
+#endif
+}
 
 FUNC uint join_owner(THREAD Join* j, uint loc) {
   const uint inside = loc & ((1u << j->params->region_shift) - 1u);
@@ -51,6 +63,7 @@ FUNC ulong join_admit(THREAD Join* j, ulong item) {
   DEVICE Atomic32* claim = j->halves + 2u * (ulong)(uint)item + 3u;
   const uint bits = atomic_read(claim);
   atomic_write(claim, bits | CLAIM_VISITED);
+  join_log_write(j->params, j->log, (uint)item + 1u);
   item |= admitted;
   return (bits & CLAIM_VISITED) != 0u ? item & ~((ulong)0xFF << 32) : item;
 }
@@ -102,6 +115,7 @@ FUNC void join_count(THREAD Join* j, THREAD uint* freed, THREAD uint* fresh) {
         }
         case ITEM_WAKE: parked -= by_claim ? 0u : 1u; j->cursor[high] += 1u; break;
         case ITEM_HOP_BLOCK: j->cursor[join_turn(j, high, 0u)] += 1u; break;
+        case ITEM_DEAL: j->cursor[join_fresh_thread(j, number++, j->records[(uint)item].root)] += 1u; break;
         default: j->cursor[high] += 1u; break;
       }
     }
@@ -183,7 +197,8 @@ FUNC void join_fill(THREAD Join* j) {
       for (uint i = 0u; i < s->out_count; i++) {
         const ulong item = j->items[s->out + i];
         const uint is = (uint)(item >> 60), high = (uint)(item >> 32) & 0x0FFFFFFFu;
-        if (is != kind && !(kind == ITEM_HOP && (is == ITEM_WAKE || is == ITEM_HOP_BLOCK))) continue;
+        const bool is_hop = kind == ITEM_HOP && (is == ITEM_WAKE || is == ITEM_HOP_BLOCK);
+        if (is != kind && !is_hop && !(kind == ITEM_FRESH && is == ITEM_DEAL)) continue;
         if (by_claim && (is == ITEM_WAKE || is == ITEM_POLL)) j->records[(uint)item].flags += RECORD_NAMED;
         switch (is) {
           case ITEM_SUSPEND: join_place(j, high, FROM_RESUME, (uint)item); break;
@@ -191,6 +206,9 @@ FUNC void join_fill(THREAD Join* j) {
           case ITEM_HOP_BLOCK: join_place(j, join_turn(j, high, 0u), FROM_HOP, (uint)item); break;
           case ITEM_WAKE:    join_place(j, high, FROM_WAKE, (uint)item); break;
           case ITEM_POLL:    join_place(j, high, FROM_POLL, (uint)item); break;
+          case ITEM_DEAL:
+            join_place(j, join_fresh_thread(j, number++, j->records[(uint)item].root), FROM_RESUME, (uint)item);
+            break;
           default: {
             const uint n = high & 0xFFu, flags = (high & ITEM_SLOT) != 0u ? RECORD_SLOT : 0u;
             for (uint k = 0u; k < n; k++) join_place_fresh(j, number++, (uint)item + k, flags);
@@ -229,11 +247,11 @@ ENTRY(join_frontier)(
     BUFFER(ulong, next, 3), BUFFER(Record, records, 4), BUFFER(ulong, items, 5), BUFFER(const Event, events, 6),
     BUFFER(uint, stack, 7), BUFFER(uint, cursor, 8), BUFFER(const uint, owner, 9), BUFFER(Summary, sum, 10),
     BUFFER(uint, rules, 11), BUFFER(ulong, totals, 12), BUFFER(const uint, sizes, 13),
-    BUFFER(const uint, inject, 14), BUFFER(Atomic32, halves, 15), GRID_INDEX) {
+    BUFFER(const uint, inject, 14), BUFFER(Atomic32, halves, 15), BUFFER(ulong, log, 16), GRID_INDEX) {
   GRID_INDEX_BODY
   if (index >= 1u) return;
   // sizes: entries that next holds, items, records and stack
-  Join join = {params, states, frontier, next, records, items, events, stack, cursor, owner, sum, halves, inject};
+  Join join = {params, states, frontier, next, records, items, events, stack, cursor, owner, sum, halves, inject, log};
   THREAD Join* j = &join;
   const uint threads = params->threads;
   for (uint t = 0u; t < threads; t++) cursor[t] = 0u;
@@ -351,15 +369,17 @@ FUNC bool settle_walk(THREAD Worker* w, Term t, bool release) {
 
 ENTRY(settle_frontier)(
     BUFFER(const Params, params, 0), BUFFER(ulong, heap, 1), BUFFER(Atomic32, halves, 2), BUFFER(const uint, roots, 3),
-    BUFFER(uint, work, 4), BUFFER(uint, found, 5), BUFFER(uint, io, 6), BUFFER(uint, marks, 7), GRID_INDEX) {
+    BUFFER(uint, work, 4), BUFFER(uint, found, 5), BUFFER(uint, io, 6), BUFFER(uint, marks, 7),
+    BUFFER(ulong, log, 8), GRID_INDEX) {
   GRID_INDEX_BODY
   if (index >= 1u) return;
   // io: in root cell, size of work, size of found; out status (0 ok, 1 grow), number found. marks: a bit a cell, zero
   Worker worker;
   THREAD Worker* w = &worker;
-  w->heap = heap; w->halves = halves; w->roots = roots;
+  heap_bind(w, heap, halves, log, 0, params->threads, 0u);
+  w->roots = roots;
   w->is_inside_pass = false;
-  w->flags = params->flags; w->now = ST_PASS; w->me = 0u; w->slot_cells = params->slot_cells;
+  w->flags = params->flags & ~PARAM_LIVE; w->now = ST_PASS; w->me = 0u; w->slot_cells = params->slot_cells;
   const uint work_size = io[1], found_size = io[2];
   uint depth = 0u, count = 0u, status = 0u;
   work[depth++] = io[0];
@@ -380,6 +400,7 @@ ENTRY(settle_frontier)(
     for (uint i = n; i > 0u; i--) work[depth++] = term_val(t) + i - 1u;
   }
   if (status == 0u) for (uint i = 0u; i < count; i++) settle_walk(w, heap[found[i]], true);
+  heap_unbind(w);
   io[3] = status;
   io[4] = count;
 }

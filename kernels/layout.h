@@ -26,6 +26,8 @@ struct Params {
 #define PARAM_CLAIM  32u // dup="claim": two-sided stamps
 #define PARAM_ATOMIC 64u // dup="atomic": any thread takes
 #define PARAM_BLOCK  128u // owner_unit="block": any thread of the owner block takes
+#define PARAM_LIVE   256u // visibility="live": a publication counts as soon as it is seen
+#define PARAM_RETURN 512u // defer="return": a task that hopped is dealt again once its slot is resolved
 #define PARAM_WEAK   16u // the CPU evaluator wants weak normal form only: no children
 #define PARAM_ALONE  8u  // the CPU evaluator: primitives are left to the host, %gnf too
 
@@ -51,6 +53,7 @@ struct Record {
 #define RECORD_NEW  1u  // never ran: hand is the root's word
 #define RECORD_ERROR_SHIFT 8u  // kind of runtime error: 1 applied a number, 2 a constructor, 3 a kernel fault
 #define RECORD_DEAD 16u   // done, but an entry still names it
+#define RECORD_AWAY 32u   // hopped: under defer="return" it is dealt again once the slot is resolved
 #define RECORD_NAMED 0x01000000u  // one entry that wakes or polls it; the join counts them in the top byte
 #define RECORD_NAMED_MASK 0xFF000000u
 #define RECORD_REENTER 8u // stalled: the slot it waits for is its own, evaluate that slot's closure once more
@@ -70,6 +73,7 @@ struct Event {
 #define ITEM_SLOT    0x100u    // the cell is a stuck slot: its term is visited once
 #define ITEM_ADMITTED 0x200u   // and this is that once
 #define ITEM_HOP_BLOCK 6u      // to a block: its next thread in turn
+#define ITEM_DEAL 7u           // a task that is dealt again, like a fresh one
 
 // frontier entries: origin << 60 | thread << 32 | record
 #define FROM_FRESH  0u

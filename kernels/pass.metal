@@ -6,6 +6,7 @@ FUNC void pass_load(THREAD Worker* w, DEVICE Record* record) {
   w->apply = (record->hand & SUB_BIT) != (ulong)0;
   w->lifted = (record->flags & RECORD_LIFTED) != 0u;
   w->reenter = (record->flags & RECORD_REENTER) != 0u;
+  w->away = (record->flags & RECORD_AWAY) != 0u;
   w->hand = record->hand & ~SUB_BIT;
   w->place = record->place;
   if ((record->flags & RECORD_NEW) == 0u) return;
@@ -24,7 +25,8 @@ FUNC void pass_start(THREAD Worker* w) {
 FUNC void pass_save(THREAD Worker* w, DEVICE Record* record) {
   record->top = w->top;
   record->hand = w->apply ? w->hand | SUB_BIT : w->hand;
-  record->flags = (record->flags & RECORD_NAMED_MASK) | (w->lifted ? RECORD_LIFTED : 0u);
+  record->flags = (record->flags & RECORD_NAMED_MASK) | (w->lifted ? RECORD_LIFTED : 0u) |
+                  (w->away ? RECORD_AWAY : 0u);
   record->home = w->me;
   record->place = w->place;
 }
@@ -90,9 +92,12 @@ FUNC void pass_run_entry(THREAD Worker* w, DEVICE Record* record, uint origin) {
   if ((flags & RECORD_SLOT) != 0u) pass_visit_slot(w, record->root);
   else step_run(w);
   if (w->stop == OUT_DONE) return;
+  if (w->stop == OUT_RETURNED) w->away = false;
+  else if (w->stop == OUT_DEFERRED && (w->flags & PARAM_RETURN) != 0u) w->away = true;
   pass_save(w, record);
   switch (w->stop) {
     case OUT_FUEL: case OUT_STARVED: frontier_item(w, ITEM_SUSPEND, w->me, w->record); return;
+    case OUT_RETURNED: frontier_item(w, ITEM_DEAL, 0u, w->record); return;
     case OUT_DEFERRED:
       if (w->why == WHY_CLAIM) {
         slot_park(w);
@@ -123,15 +128,15 @@ ENTRY(step_frontier)(
     BUFFER(const uint, roots, 4), BUFFER(const uint, owner, 5), BUFFER(const uint, chain, 6), BUFFER(Atomic32, used, 7),
     BUFFER(Atomic32, remote, 8), BUFFER(ThreadState, states, 9), BUFFER(const ulong, frontier, 10),
     BUFFER(Record, records, 11), BUFFER(ulong, items, 12), BUFFER(Event, events, 13), BUFFER(uint, rules, 14),
-    BUFFER(Atomic32, visited, 15), GRID_INDEX) {
+    BUFFER(Atomic32, visited, 15), BUFFER(ulong, log, 16), BUFFER(Atomic32, shadow, 17), GRID_INDEX) {
   GRID_INDEX_BODY
   if (index >= params->threads) return;
   DEVICE ThreadState* state = states + index;
   if (state->count == 0u) return;
   Worker worker;
   THREAD Worker* w = &worker;
-  w->heap = heap; w->halves = halves; w->book = book; w->roots = roots; w->owner = owner; w->chain = chain;
-  w->used = used; w->remote = remote;
+  heap_bind(w, heap, halves, log, shadow, index, params->now);
+  w->book = book; w->roots = roots; w->owner = owner; w->chain = chain; w->used = used; w->remote = remote;
   w->rules = rules + (ulong)index * params->rules;
   w->items = items + state->out;
   w->records = records;
@@ -144,6 +149,7 @@ ENTRY(step_frontier)(
     const ulong entry = frontier[state->first + i];
     DEVICE Record* record = records + (uint)entry;
     w->record = (uint)entry;
+    heap_log_entry(w, i);
     pass_run_entry(w, record, (uint)(entry >> 60));
     if (w->spent > longest) longest = w->spent;
     pass_event(w, events + state->first + i, record->root, (uint)(entry >> 60));
@@ -152,6 +158,7 @@ ENTRY(step_frontier)(
   state->done = i;
   state->out_count = w->item_count;
   state->longest = longest;
+  heap_unbind(w);
   pass_end(w, state);
 }
 
@@ -164,13 +171,14 @@ ENTRY(step_depth_first)(
     BUFFER(const Params, params, 0), BUFFER(ulong, heap, 1), BUFFER(Atomic32, halves, 2), BUFFER(const ulong, book, 3),
     BUFFER(const uint, roots, 4), BUFFER(const uint, owner, 5), BUFFER(const uint, chain, 6), BUFFER(Atomic32, used, 7),
     BUFFER(Atomic32, remote, 8), BUFFER(ThreadState, state, 9), BUFFER(Record, record, 10), BUFFER(ulong, stack, 11),
-    BUFFER(Event, events, 12), BUFFER(uint, rules, 13), BUFFER(uint, io, 14), BUFFER(Atomic32, visited, 15), GRID_INDEX) {
+    BUFFER(Event, events, 12), BUFFER(uint, rules, 13), BUFFER(uint, io, 14), BUFFER(Atomic32, visited, 15),
+    BUFFER(ulong, log, 16), BUFFER(Atomic32, shadow, 17), GRID_INDEX) {
   GRID_INDEX_BODY
   if (index >= 1u) return;
   Worker worker;
   THREAD Worker* w = &worker;
-  w->heap = heap; w->halves = halves; w->book = book; w->roots = roots; w->owner = owner; w->chain = chain;
-  w->used = used; w->remote = remote; w->rules = rules; w->items = stack; w->records = record;
+  heap_bind(w, heap, halves, log, shadow, 0u, params->now);
+  w->book = book; w->roots = roots; w->owner = owner; w->chain = chain; w->used = used; w->remote = remote; w->rules = rules; w->items = stack; w->records = record;
   w->visited = visited;
   pass_begin(w, params, state, 0u);
   w->record = 0u;
@@ -194,6 +202,7 @@ ENTRY(step_depth_first)(
     }
     const uint flags = record->flags;
     w->fuel = budget - total;
+    heap_log_entry(w, count);
     pass_load(w, record);
     pass_start(w);
     if (!pass_is_first_visit(w, flags, record->root)) task_stop(w, OUT_DONE, WHY_NONE);
@@ -214,6 +223,7 @@ ENTRY(step_depth_first)(
     count += 1u;
     if (live && w->stop == OUT_FUEL) break;
   }
+  heap_unbind(w);
   pass_end(w, state);
   state->longest = longest;
   io[0] = w->item_count;

@@ -24,14 +24,15 @@
 #define CLAIM_FLAGS   0xFFu
 // above the flags: the book cell of the closure that a BUSY slot held (its environment is the link), or 0
 
-FUNC DEVICE Atomic32* slot_claim(THREAD Worker* w, uint slot) { return w->halves + 2u * (ulong)slot + 3u; }
-FUNC DEVICE Atomic32* slot_stamp(THREAD Worker* w, uint slot, uint side) { return w->halves + 2u * (ulong)slot + 4u + side; }
-FUNC DEVICE Atomic32* slot_waiter(THREAD Worker* w, uint slot, uint side) { return w->halves + 2u * (ulong)slot + 6u + side; }
+FUNC Half slot_link(THREAD Worker* w, uint slot) { return w->halves + (2u * (ulong)slot + 2u); }
+FUNC Half slot_claim(THREAD Worker* w, uint slot) { return w->halves + (2u * (ulong)slot + 3u); }
+FUNC Half slot_stamp(THREAD Worker* w, uint slot, uint side) { return w->halves + (2u * (ulong)slot + 4u + side); }
+FUNC Half slot_waiter(THREAD Worker* w, uint slot, uint side) { return w->halves + (2u * (ulong)slot + 6u + side); }
 
 // Option 2 and unit block have no waiters: there these words are the lock (0, taken, ST_X and the pass it was freed in)
 // and the thread that published, plus one.
-FUNC DEVICE Atomic32* slot_lock(THREAD Worker* w, uint slot) { return slot_waiter(w, slot, 0u); }
-FUNC DEVICE Atomic32* slot_publisher(THREAD Worker* w, uint slot) { return slot_waiter(w, slot, 1u); }
+FUNC Half slot_lock(THREAD Worker* w, uint slot) { return slot_waiter(w, slot, 0u); }
+FUNC Half slot_publisher(THREAD Worker* w, uint slot) { return slot_waiter(w, slot, 1u); }
 
 // Make a slot that holds t. Bound variables that are already filled are looked through; an atom is born published,
 // so that sharing a number never makes anybody wait.
@@ -61,8 +62,14 @@ FUNC void task_hop(THREAD Worker* w, uint slot, uint side, uint why) {
   task_stop(w, OUT_DEFERRED, why);
 }
 
+// defer="return": the slot that the task hopped for is resolved; it is dealt again, unless it is done anyway.
+FUNC void slot_return(THREAD Worker* w) {
+  if (w->away && !(w->apply && term_tag(w->top) == F_ROOT)) task_stop(w, OUT_RETURNED, WHY_NONE);
+}
+
 // What this end finds once the slot holds SUB. A slot born SUB is one interaction, whoever comes first.
-FUNC void slot_read(THREAD Worker* w, uint slot) {
+FUNC void slot_read(THREAD Worker* w, uint slot, uint side) {
+  heap_log_op(w, OP_READ, slot, side);
   w->hand = w->heap[slot] & ~SUB_BIT;
   if (!heap_single(w) && (atomic_read(slot_claim(w, slot)) & CLAIM_BORN) != 0u) {
     w->spent += 1u;
@@ -71,17 +78,18 @@ FUNC void slot_read(THREAD Worker* w, uint slot) {
       if ((w->flags & PARAM_COUNT) != 0u) w->rules[term_tag(w->hand) == NAM || term_tag(w->hand) == BJV ? RULE_DUP_NAM : RULE_DUP_NOD] += 1u;
     }
   }
+  slot_return(w);
 }
 
 // Remember the closure that is being taken, where there is room: its environment is the slot's link, or the link is
 // free (a slot that is no environment entry, or the last one).
 FUNC void slot_keep_closure(THREAD Worker* w, uint slot, Term t) {
-  DEVICE Atomic32* claim = slot_claim(w, slot);
+  const Half claim = slot_claim(w, slot);
   const uint flags = atomic_read(claim) & CLAIM_FLAGS;
   uint cell = 0u;
   if (term_tag(t) == ALO) {
-    const uint link = atomic_read(w->halves + 2u * (ulong)slot + 2u);
-    if (link == 0u) atomic_write(w->halves + 2u * (ulong)slot + 2u, term_val(t));
+    const uint link = atomic_read(slot_link(w, slot));
+    if (link == 0u) atomic_write(slot_link(w, slot), term_val(t));
     if (link == 0u || link == term_val(t)) cell = term_ext(t);
   }
   atomic_write(claim, flags | (cell << 8));
@@ -93,7 +101,7 @@ FUNC bool slot_enter_again(THREAD Worker* w, uint slot) {
   const uint cell = atomic_read(slot_claim(w, slot)) >> 8;
   if (!w->reenter || cell == 0u) return false;
   if (!heap_room(w, w->slot_cells, w->slot_cells)) return true;
-  const uint env = atomic_read(w->halves + 2u * (ulong)slot + 2u);
+  const uint env = atomic_read(slot_link(w, slot));
   const uint again = slot_new(w, term_new(ALO, cell, env));
   const uint side = term_tag(w->hand) == DP0 ? 0u : 1u;
   if (!heap_single(w) && (w->flags & PARAM_PROTOCOL) == 0u) atomic_write(slot_stamp(w, slot, side), 0u);  // it waits no more
@@ -105,6 +113,7 @@ FUNC bool slot_enter_again(THREAD Worker* w, uint slot) {
 // Take the slot: it holds the parent frame now, and its expression is in hand.
 FUNC void slot_take(THREAD Worker* w, uint slot, uint side) {
   const Term t = w->heap[slot];
+  heap_log_op(w, OP_TAKE, slot, side);
   slot_keep_closure(w, slot, t);
   heap_new(w, slot, w->top);
   w->top = term_new(side == 0u ? F_DP0 : F_DP1, term_ext(w->hand), slot);
@@ -123,18 +132,23 @@ FUNC uint slot_pass(uint stamp) { return stamp & ST_PASS; }
 // A word changed in this pass decides as it would have before the change: only old stamps carry news.
 FUNC bool slot_is_old(THREAD Worker* w, uint stamp) { return slot_pass(stamp) < w->now; }
 
+// May this thread read what that side published? Under "live" at once.
+FUNC bool slot_is_published(THREAD Worker* w, uint stamp) {
+  return (stamp & ST_R) != 0u && (slot_is_old(w, stamp) || heap_live(w));
+}
+
 FUNC bool settle_walk(THREAD Worker* w, Term t, bool release);  // join.h: can a stuck term go on?
 
 // Option 1, unit thread: the owner acts on the cell itself, others hop to it unless they see an old publication.
 FUNC void slot_reach_owner(THREAD Worker* w, uint slot, uint side) {
   if (!heap_single(w) && heap_owner(w, slot) != w->me) {
-    const uint other = atomic_read(slot_stamp(w, slot, 1u - side));
-    if ((other & ST_R) != 0u && slot_is_old(w, other)) slot_read(w, slot);
+    const uint other = heap_read_news(w, slot_stamp(w, slot, 1u - side));
+    if (slot_is_published(w, other)) slot_read(w, slot, side);
     else task_hop(w, slot, side, WHY_TAKE);
     return;
   }
   const Term t = w->heap[slot];
-  if ((t & SUB_BIT) != (ulong)0) { slot_read(w, slot); return; }
+  if ((t & SUB_BIT) != (ulong)0) { slot_read(w, slot, side); return; }
   if (term_tag(t) >= F_ROOT) {
     if (!slot_enter_again(w, slot)) slot_wait(w, slot, side, OUT_CONTENDED, WHY_BUSY);
     return;
@@ -151,16 +165,16 @@ FUNC void slot_reach_owner(THREAD Worker* w, uint slot, uint side) {
 // Option 2, and option 1 with unit block: whoever swaps the lock word first takes, the others come back.
 FUNC void slot_reach_shared(THREAD Worker* w, uint slot, uint side) {
   if ((w->flags & PARAM_BLOCK) != 0u && (heap_owner(w, slot) >> w->tpb_shift) != w->block) {
-    const uint other = atomic_read(slot_stamp(w, slot, 1u - side));
-    if ((other & ST_R) != 0u && slot_is_old(w, other)) slot_read(w, slot);
+    const uint other = heap_read_news(w, slot_stamp(w, slot, 1u - side));
+    if (slot_is_published(w, other)) slot_read(w, slot, side);
     else task_hop(w, slot, side, WHY_TAKE);
     return;
   }
-  const uint other = atomic_read(slot_stamp(w, slot, 1u - side));
+  const uint other = heap_read_news(w, slot_stamp(w, slot, 1u - side));
   const bool is_news = slot_is_old(w, other) || atomic_read(slot_publisher(w, slot)) == w->me + 1u;
-  if ((other & ST_R) != 0u && is_news) { slot_read(w, slot); return; }
+  if (slot_is_published(w, other) || ((other & ST_R) != 0u && is_news)) { slot_read(w, slot, side); return; }
   const uint own = atomic_read(slot_stamp(w, slot, side));
-  if ((own & ST_R) != 0u) { slot_read(w, slot); return; }  // a cyclic term: this end was here before
+  if ((own & ST_R) != 0u) { slot_read(w, slot, side); return; }  // a cyclic term: this end was here before
   if ((own & ST_S) != 0u || ((other & ST_S) != 0u && is_news)) { w->apply = true; return; }
   const uint lock = atomic_read(slot_lock(w, slot));
   const bool is_free = lock == 0u || ((lock & ST_X) != 0u && slot_is_old(w, lock));
@@ -170,11 +184,14 @@ FUNC void slot_reach_shared(THREAD Worker* w, uint slot, uint side) {
 
 // Option 3: each side stamps its arrival; the owner takes at once, others from the next pass on.
 FUNC void slot_reach_claim(THREAD Worker* w, uint slot, uint side) {
-  const uint other = atomic_read(slot_stamp(w, slot, 1u - side));
+  const uint other = heap_read_news(w, slot_stamp(w, slot, 1u - side));
   const bool is_owner = heap_owner(w, slot) == w->me, old = slot_is_old(w, other);
-  if ((other & ST_R) != 0u && (old || ((other & ST_O) != 0u && is_owner))) { slot_read(w, slot); return; }
+  if (slot_is_published(w, other) || ((other & (ST_R | ST_O)) == (ST_R | ST_O) && is_owner)) {
+    slot_read(w, slot, side);
+    return;
+  }
   const uint own = atomic_read(slot_stamp(w, slot, side));
-  if ((own & ST_R) != 0u) { slot_read(w, slot); return; }  // a cyclic term: this end was here before
+  if ((own & ST_R) != 0u) { slot_read(w, slot, side); return; }  // a cyclic term: this end was here before
   if ((own & ST_S) != 0u || ((other & ST_S) != 0u && old)) { w->apply = true; return; }
   const bool is_free = other == 0u || ((other & ST_X) != 0u && old) || ((other & (ST_A | ST_O)) == ST_A && !old);
   if (is_owner && is_free && (other & ST_R) == 0u) {
@@ -189,7 +206,7 @@ FUNC void slot_reach_claim(THREAD Worker* w, uint slot, uint side) {
 // both may come late; the waiter word lets one of them through.
 FUNC void slot_resume_claim(THREAD Worker* w) {
   const uint slot = term_val(w->hand), side = term_tag(w->hand) == DP0 ? 0u : 1u;
-  const uint other = atomic_read(slot_stamp(w, slot, 1u - side)), mine = slot_pass(atomic_read(slot_stamp(w, slot, side)));
+  const uint other = heap_read_news(w, slot_stamp(w, slot, 1u - side)), mine = slot_pass(atomic_read(slot_stamp(w, slot, side)));
   const bool is_waiting = !w->apply && (term_tag(w->hand) == DP0 || term_tag(w->hand) == DP1) &&
                           atomic_read(slot_waiter(w, slot, side)) == w->record + 1u;
   if (!is_waiting) { task_stop(w, OUT_STALE, WHY_NONE); return; }
@@ -197,7 +214,7 @@ FUNC void slot_resume_claim(THREAD Worker* w) {
   if ((other & (ST_R | ST_X)) != 0u && !old) { slot_wait(w, slot, side, OUT_PARKED, WHY_NONE); return; }
   if ((other & ST_R) != 0u) {
     atomic_write(slot_waiter(w, slot, side), 0u);
-    slot_read(w, slot);
+    slot_read(w, slot, side);
     return;
   }
   if ((other & ST_S) != 0u) {
@@ -237,19 +254,20 @@ FUNC bool slot_may_publish(THREAD Worker* w, uint slot) {
 // A task parks at the slot that it waits for (options 1/thread and 3); its record is written already.
 FUNC void slot_park(THREAD Worker* w) {
   atomic_write(slot_waiter(w, w->slot, w->side), w->record + 1u);
-  atomic_write(slot_stamp(w, w->slot, w->side), ST_A | w->now);
+  heap_tell(w, slot_stamp(w, w->slot, w->side), ST_A | w->now);
 }
 
 // Wake the task of the other side, if one is parked and will not see for itself.
 FUNC void slot_wake(THREAD Worker* w, uint slot, uint other) {
   if (heap_single(w) || (w->flags & (PARAM_ATOMIC | PARAM_BLOCK)) != 0u) return;
-  const uint stamp = atomic_read(slot_stamp(w, slot, other));
+  const uint stamp = heap_read_news(w, slot_stamp(w, slot, other));
   if ((stamp & ST_A) == 0u || (stamp & ST_O) != 0u) return;
   const bool by_claim = (w->flags & PARAM_CLAIM) != 0u;
   if (by_claim && !slot_is_old(w, stamp)) return;  // its own poll comes later than this pass
   const uint record = atomic_read(slot_waiter(w, slot, other));
   if (record == 0u) return;
   if (!by_claim) atomic_write(slot_stamp(w, slot, other), 0u);
+  heap_log_op(w, OP_WAKE, slot, other);
   const uint home = by_claim ? w->records[record - 1u].home : w->me;
   w->items[w->item_count++] = ((ulong)ITEM_WAKE << 60) | ((ulong)home << 32) | (record - 1u);
 }
@@ -260,19 +278,21 @@ FUNC void slot_stamp_now(THREAD Worker* w, uint slot, uint side, uint bits) {
   const bool shared = (w->flags & (PARAM_ATOMIC | PARAM_BLOCK)) != 0u;
   if (shared) atomic_write(slot_publisher(w, slot), w->me + 1u);
   else if (heap_owner(w, slot) == w->me) bits |= ST_O;
-  atomic_write(slot_stamp(w, slot, side), bits | w->now);
+  heap_tell(w, slot_stamp(w, slot, side), bits | w->now);
 }
 
 // The holder of side `side`, where it may: give the other side its value and go on with `mine` in the parent frame.
 FUNC void slot_publish(THREAD Worker* w, Term mine, Term other, bool apply) {
   const uint slot = term_val(w->top);
   const uint side = term_tag(w->top) - F_DP0;
+  heap_log_op(w, OP_PUBLISH, slot, side);
   w->top = w->heap[slot];
   heap_new(w, slot, other | SUB_BIT);
   slot_stamp_now(w, slot, side, ST_R);
   slot_wake(w, slot, 1u - side);
   w->hand = mine;
   w->apply = apply;
+  slot_return(w);
 }
 
 // Same for an atom: both ends get it.
@@ -282,6 +302,7 @@ FUNC void slot_publish_atom(THREAD Worker* w) { slot_publish(w, w->hand, w->hand
 FUNC void slot_stuck(THREAD Worker* w) {
   const uint slot = term_val(w->top), label = term_ext(w->top);
   const uint side = term_tag(w->top) - F_DP0;
+  heap_log_op(w, OP_STUCK, slot, side);
   w->top = w->heap[slot];
   heap_new(w, slot, w->hand);
   if ((w->flags & PARAM_PROTOCOL) == 0u || heap_single(w)) {

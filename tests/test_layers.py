@@ -19,6 +19,7 @@ LAYERS = (
     {"kernel_text"},
     {"heap", "readback", "regions"},
     {"device"},
+    {"watch"},
     {"store"},
     {"frontier"},
     {"machine", "primitives", "evaluate"},

@@ -6,12 +6,16 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
+from typing import Final
 
 from hvm4viz.rules import Rule, kernel_folder, parse_rule, rule_table
 
-_BEFORE = ("dialect.h", "term.h", "layout.h")
+_BEFORE = ("dialect.h", "term.h", "layout.h", "watch.h")
 _CORE = ("heap.h", "slot.h", "frontier.h", "moves.h")
 _AFTER = ("lift.h", "step.h", "pass.metal", "join.h")
+
+WATCHERS: Final = ("log", "shadow", "yield")
+"""Who may watch the heap during a pass (``kernels/watch.h``)."""
 
 _FRAMES = {"DP0": "F_DP0", "DP1": "F_DP1"}
 _CTR = "C00: " + " ".join(f"case C00 + {n}u:" for n in range(1, 16)) + " case C16"
@@ -115,9 +119,31 @@ class Kernel:
     Attributes
     ----------
     rules : tuple of Rule
+    watchers : tuple of str
+        Who watches the heap: none, or some of ``"log"``, ``"shadow"``, ``"yield"``.
     """
 
     rules: tuple[Rule, ...]
+    watchers: tuple[str, ...] = ()
+
+    def watched(self, *watchers: str) -> Kernel:
+        """Return this kernel with its heap watched.
+
+        Parameters
+        ----------
+        *watchers : {"log", "shadow", "yield"}
+            ``shadow`` remembers who touched each word in the pass, and ends the run as failed where two threads meet
+            that must not; ``log`` serves ``record="full"``, ``yield`` the sim device.
+
+        Raises
+        ------
+        ValueError
+            If there is no such watcher.
+        """
+        for name in watchers:
+            if name not in WATCHERS:
+                raise ValueError(f"no watcher is named {name!r}; use one of {', '.join(map(repr, WATCHERS))}")
+        return Kernel(self.rules, tuple(w for w in WATCHERS if w in {*self.watchers, *watchers}))
 
     def replace(self, rule: str, text: str) -> Kernel:
         """Return a kernel in which one rule's file holds ``text``.
@@ -138,7 +164,7 @@ class Kernel:
         if all(stem != known.file for known in self.rules):
             raise ValueError(f"no rule is named {rule!r}; hvm4viz.kernel().names lists them")
         new = parse_rule(stem, text)
-        return Kernel(tuple(new if known.file == stem else known for known in self.rules))
+        return Kernel(tuple(new if known.file == stem else known for known in self.rules), self.watchers)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -154,7 +180,8 @@ class Kernel:
             return f"// ==== {name}\n" + (folder / name).read_text(encoding="utf-8")
 
         numbers = "\n".join(f"#define RULE_{rule.file.upper()} {i}u" for i, rule in enumerate(self.rules))
-        parts = [read(name) for name in _BEFORE]
+        parts = [f"#define WATCH_{name.upper()} 1" for name in self.watchers]
+        parts += [read(name) for name in _BEFORE]
         parts.append(numbers + "\n")
         parts += [read(name) for name in _CORE]
         parts += [f"// ==== rules/{rule.file}.h\n{rule.text}" for rule in self.rules]
@@ -164,7 +191,9 @@ class Kernel:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of the text."""
+        """SHA-256 of the text, whoever watches."""
+        if self.watchers:
+            return Kernel(self.rules).digest
         return hashlib.sha256(self.text.encode()).hexdigest()
 
 

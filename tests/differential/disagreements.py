@@ -10,6 +10,7 @@ from typing import Literal
 
 from hvm4viz.settings import Machine
 from tests.differential.answers import Answer, answer, cut
+from tests.differential.machines import protocols
 from tests.oracle.evaluate import Outcome, evaluate
 from tests.oracle.normalise import Order, depth_first
 from tests.strategies import PLAIN, Below, make_program
@@ -67,6 +68,7 @@ def some_machine(below: Below) -> Machine:
         region_size=(4096, 512, 64)[below(3)],
         fuel=("auto", 1, 2, 7, 16)[below(5)],
         shard=("index", "address")[below(2)],
+        **protocols()[below(len(protocols()))],
     )
 
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 
 from hvm4viz.errors import DamagedTrace, NotATrace, TraceError, TraceTooLarge, UnsupportedVersion
-from hvm4viz.events import RunEnd
+from hvm4viz.events import OUTCOMES, RunEnd
 from hvm4viz.trace import Recorder, Trace, columns, open_trace, reader, recorder
 from hvm4viz.trace import format as fmt
 from tests.trace.records import header, one_pass, record, wide_passes
@@ -275,7 +275,7 @@ def test_outcomes_that_are_not_known_are_refused(monkeypatch: pytest.MonkeyPatch
 @pytest.mark.parametrize(
     ("table", "name", "value"),
     [
-        ("events", "outcome", 11),
+        ("events", "outcome", len(OUTCOMES)),
         ("events", "reason", 6),
         ("events", "origin", 5),
         ("events", "side", 2),

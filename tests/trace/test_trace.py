@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from hvm4viz.errors import TraceError
+from hvm4viz.events import OUTCOMES
 from hvm4viz.trace import Trace, recorder
 from tests.trace.records import (
     BUSY,
@@ -81,7 +82,7 @@ def test_a_trace_without_a_pass() -> None:
     trace = record([])
     assert trace.n_passes == trace.n_events == trace.n_deferrals == 0
     assert trace.events().size == trace.deferrals().size == trace.deferral_pairs().size == trace.column("loc").size == 0
-    assert trace.outcomes.shape == (0, 11)
+    assert trace.outcomes.shape == (0, len(OUTCOMES))
     assert trace.cells.dense().shape == (0, 8)
     with pytest.raises(IndexError, match="no pass"):
         trace.frontier(0)
