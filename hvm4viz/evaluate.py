@@ -286,7 +286,7 @@ class Evaluator:
         store = self.store
         begun = time.perf_counter_ns()
         self._step(
-            1, self._params, store.heap, store.heap, store.code, store.roots, store.owner, store.chain, store.used,
+            1, self._params, store.heap, store.code, store.roots, store.owner, store.chain, store.used,
             store.remote, self._state, act.record, self._stack, self._events, self._rules, self._io, store.visited,
             *store.watch_buffers,
         ).wait()  # fmt: skip

@@ -93,9 +93,7 @@ def settle(store: Store, function: Function, params: Buffer, root: int) -> NDArr
         work_buffer, found_buffer = device.buffer(4 * work), device.buffer(4 * found)
         io = device.buffer(np.array([root, work, found, 0, 0], np.uint32))
         marks = device.buffer(store.regions.in_use * store.machine.region_size // 8 + 4)
-        function(
-            1, params, heap, heap, store.roots, work_buffer, found_buffer, io, marks, store.watch_buffers[0]
-        ).wait()
+        function(1, params, heap, store.roots, work_buffer, found_buffer, io, marks, store.watch_buffers[0]).wait()
         status, number = (int(n) for n in view(io, np.uint32)[3:5])
         if status == 0:
             return view(found_buffer, np.uint32)[:number]
@@ -241,7 +239,7 @@ class Frontier:
         a, b = self._frontiers
         self._step_args = tuple(
             (
-                self._params, store.heap, store.heap, store.code, store.roots, store.owner, store.chain, store.used,
+                self._params, store.heap, store.code, store.roots, store.owner, store.chain, store.used,
                 store.remote, self._states, mine, self._records, self._items, self._events, self._rules, store.visited,
                 *store.watch_buffers,
             )

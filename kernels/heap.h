@@ -9,7 +9,7 @@ struct Worker {
   Watch watch;
 #endif
   Cells heap;
-  Halves halves;               // the heap again, as 32-bit halves
+  Halves halves;               // the same cells, as 32-bit halves
   const DEVICE ulong* book;    // static terms, variables as environment indices
   const DEVICE uint* roots;    // root cell of each definition, 0 = undefined
   const DEVICE uint* owner;    // owner block of each region
@@ -50,8 +50,9 @@ FUNC void heap_tell(THREAD Worker* w, Half at, uint word) {
 }
 
 // Let the worker see the heap, through whoever watches it. log and shadow may be null where there is no such watcher.
-FUNC void heap_bind(THREAD Worker* w, DEVICE ulong* heap, DEVICE Atomic32* halves, DEVICE ulong* log,
-                    DEVICE Atomic32* shadow, uint me, uint now) {
+// The halves are a cast: Metal takes it that no two buffer arguments overlap, so the heap must not be bound twice.
+FUNC void heap_bind(THREAD Worker* w, DEVICE ulong* heap, DEVICE ulong* log, DEVICE Atomic32* shadow, uint me, uint now) {
+  DEVICE Atomic32* halves = (DEVICE Atomic32*)heap;
 #ifdef WATCHED
   w->watch.heap = heap;
   w->watch.log_count = w->watch.log_max = 0u;

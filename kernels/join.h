@@ -368,15 +368,15 @@ FUNC bool settle_walk(THREAD Worker* w, Term t, bool release) {
 }
 
 ENTRY(settle_frontier)(
-    BUFFER(const Params, params, 0), BUFFER(ulong, heap, 1), BUFFER(Atomic32, halves, 2), BUFFER(const uint, roots, 3),
-    BUFFER(uint, work, 4), BUFFER(uint, found, 5), BUFFER(uint, io, 6), BUFFER(uint, marks, 7),
-    BUFFER(ulong, log, 8), GRID_INDEX) {
+    BUFFER(const Params, params, 0), BUFFER(ulong, heap, 1), BUFFER(const uint, roots, 2),
+    BUFFER(uint, work, 3), BUFFER(uint, found, 4), BUFFER(uint, io, 5), BUFFER(uint, marks, 6),
+    BUFFER(ulong, log, 7), GRID_INDEX) {
   GRID_INDEX_BODY
   if (index >= 1u) return;
   // io: in root cell, size of work, size of found; out status (0 ok, 1 grow), number found. marks: a bit a cell, zero
   Worker worker;
   THREAD Worker* w = &worker;
-  heap_bind(w, heap, halves, log, 0, params->threads, 0u);
+  heap_bind(w, heap, log, 0, params->threads, 0u);
   w->roots = roots;
   w->is_inside_pass = false;
   w->flags = params->flags & ~PARAM_LIVE; w->now = ST_PASS; w->me = 0u; w->slot_cells = params->slot_cells;

@@ -124,18 +124,18 @@ FUNC void pass_run_entry(THREAD Worker* w, DEVICE Record* record, uint origin) {
 }
 
 ENTRY(step_frontier)(
-    BUFFER(const Params, params, 0), BUFFER(ulong, heap, 1), BUFFER(Atomic32, halves, 2), BUFFER(const ulong, book, 3),
-    BUFFER(const uint, roots, 4), BUFFER(const uint, owner, 5), BUFFER(const uint, chain, 6), BUFFER(Atomic32, used, 7),
-    BUFFER(Atomic32, remote, 8), BUFFER(ThreadState, states, 9), BUFFER(const ulong, frontier, 10),
-    BUFFER(Record, records, 11), BUFFER(ulong, items, 12), BUFFER(Event, events, 13), BUFFER(uint, rules, 14),
-    BUFFER(Atomic32, visited, 15), BUFFER(ulong, log, 16), BUFFER(Atomic32, shadow, 17), GRID_INDEX) {
+    BUFFER(const Params, params, 0), BUFFER(ulong, heap, 1), BUFFER(const ulong, book, 2),
+    BUFFER(const uint, roots, 3), BUFFER(const uint, owner, 4), BUFFER(const uint, chain, 5), BUFFER(Atomic32, used, 6),
+    BUFFER(Atomic32, remote, 7), BUFFER(ThreadState, states, 8), BUFFER(const ulong, frontier, 9),
+    BUFFER(Record, records, 10), BUFFER(ulong, items, 11), BUFFER(Event, events, 12), BUFFER(uint, rules, 13),
+    BUFFER(Atomic32, visited, 14), BUFFER(ulong, log, 15), BUFFER(Atomic32, shadow, 16), GRID_INDEX) {
   GRID_INDEX_BODY
   if (index >= params->threads) return;
   DEVICE ThreadState* state = states + index;
   if (state->count == 0u) return;
   Worker worker;
   THREAD Worker* w = &worker;
-  heap_bind(w, heap, halves, log, shadow, index, params->now);
+  heap_bind(w, heap, log, shadow, index, params->now);
   w->book = book; w->roots = roots; w->owner = owner; w->chain = chain; w->used = used; w->remote = remote;
   w->rules = rules + (ulong)index * params->rules;
   w->items = items + state->out;
@@ -168,16 +168,16 @@ ENTRY(step_frontier)(
 // io: in number of ranges on the stack, how many of them are not ours, room for ranges, room for events, whether a
 // task is at work in the record; out number of ranges, whether a task is at work, events, whether something stopped it
 ENTRY(step_depth_first)(
-    BUFFER(const Params, params, 0), BUFFER(ulong, heap, 1), BUFFER(Atomic32, halves, 2), BUFFER(const ulong, book, 3),
-    BUFFER(const uint, roots, 4), BUFFER(const uint, owner, 5), BUFFER(const uint, chain, 6), BUFFER(Atomic32, used, 7),
-    BUFFER(Atomic32, remote, 8), BUFFER(ThreadState, state, 9), BUFFER(Record, record, 10), BUFFER(ulong, stack, 11),
-    BUFFER(Event, events, 12), BUFFER(uint, rules, 13), BUFFER(uint, io, 14), BUFFER(Atomic32, visited, 15),
-    BUFFER(ulong, log, 16), BUFFER(Atomic32, shadow, 17), GRID_INDEX) {
+    BUFFER(const Params, params, 0), BUFFER(ulong, heap, 1), BUFFER(const ulong, book, 2),
+    BUFFER(const uint, roots, 3), BUFFER(const uint, owner, 4), BUFFER(const uint, chain, 5), BUFFER(Atomic32, used, 6),
+    BUFFER(Atomic32, remote, 7), BUFFER(ThreadState, state, 8), BUFFER(Record, record, 9), BUFFER(ulong, stack, 10),
+    BUFFER(Event, events, 11), BUFFER(uint, rules, 12), BUFFER(uint, io, 13), BUFFER(Atomic32, visited, 14),
+    BUFFER(ulong, log, 15), BUFFER(Atomic32, shadow, 16), GRID_INDEX) {
   GRID_INDEX_BODY
   if (index >= 1u) return;
   Worker worker;
   THREAD Worker* w = &worker;
-  heap_bind(w, heap, halves, log, shadow, 0u, params->now);
+  heap_bind(w, heap, log, shadow, 0u, params->now);
   w->book = book; w->roots = roots; w->owner = owner; w->chain = chain; w->used = used; w->remote = remote; w->rules = rules; w->items = stack; w->records = record;
   w->visited = visited;
   pass_begin(w, params, state, 0u);
