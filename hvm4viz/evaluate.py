@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hvm4viz.device.base import Buffer, view
+from hvm4viz.errors import KernelFault
 from hvm4viz.events import EVENT, OUTCOMES, PassRecord
 from hvm4viz.frontier import Fault, Frontier, Stop, auto_fuel, fault_of, settle, stalled, task_of
 from hvm4viz.heap import Heap
@@ -283,6 +284,7 @@ class Evaluator:
         param[13] = self.store.regions.in_use
         self._room(EVENTS_MAX)
         io[0], io[1], io[2], io[3], io[4] = self._depth, act.base, self._stack_size, EVENTS_MAX, act.is_live
+        io[5] = abi.SUM_POISON
         store = self.store
         begun = time.perf_counter_ns()
         self._step(
@@ -291,6 +293,8 @@ class Evaluator:
             *store.watch_buffers,
         ).wait()  # fmt: skip
         ended = time.perf_counter_ns()
+        if io[5] > EVENTS_MAX:
+            raise KernelFault(f"pass {store.passes} left the number of events {io[5]:#x}: the evaluator did not run")
         self._depth, act.is_live = io[0], bool(io[4])
         events, stopped = self._event_view[: io[5]], io[6]
         state = self._state_view[0]

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hvm4viz.device.base import Buffer, Function, view
-from hvm4viz.errors import KernelFault
+from hvm4viz.errors import DeviceFailed, KernelFault
 from hvm4viz.events import EVENT, NO_OPS, ORIGINS, OUTCOMES, PassRecord
 from hvm4viz.heap import Heap, Task
 from hvm4viz.kernel_text import abi
@@ -91,12 +91,14 @@ def settle(store: Store, function: Function, params: Buffer, root: int) -> NDArr
     work, found = _WORK, _FOUND
     while True:
         work_buffer, found_buffer = device.buffer(4 * work), device.buffer(4 * found)
-        io = device.buffer(np.array([root, work, found, 0, 0], np.uint32))
+        io = device.buffer(np.array([root, work, found, abi.SUM_POISON, 0], np.uint32))
         marks = device.buffer(store.regions.in_use * store.machine.region_size // 8 + 4)
         function(1, params, heap, store.roots, work_buffer, found_buffer, io, marks, store.watch_buffers[0]).wait()
         status, number = (int(n) for n in view(io, np.uint32)[3:5])
         if status == 0:
             return view(found_buffer, np.uint32)[:number]
+        if status != 1:
+            raise KernelFault(f"the search for late variables left the status word {status:#x}: it did not run")
         work, found = 4 * work, 4 * found
 
 
@@ -267,17 +269,33 @@ class Frontier:
 
     def _join_frontiers(self) -> None:
         sums = self._sum
-        sums[0] = abi.SUM_POISON
         while True:
+            sums[0] = abi.SUM_POISON
             self._join(1, *self._join_args[self._turn]).wait()
             status = int(self._sum[0])
             if status == abi.SUM_JOINED:
                 break
+            if status == abi.SUM_LOST:
+                raise self._lost(sums[7])
             if status != abi.SUM_GROW:
                 raise KernelFault(f"pass {self.store.passes} left the status word {status:#x}: the join did not run")
             self._grow(sums[1], sums[11], sums[12])
         self._turn = 1 - self._turn
         self._inject_view[0] = 0
+
+    def _lost(self, threads: int) -> DeviceFailed:
+        device, number, plural = self.device.name, self.store.passes, "s" * (threads != 1)
+        return DeviceFailed(
+            f"the device {device} did not run pass {number} to its end: {threads:,} thread{plural} that had entries left "
+            "no word of having run; nothing of this pass was taken over"
+        )
+
+    def _check_ran(self) -> None:
+        """Look for threads that did not run, as the join does, before anything of the pass is believed."""
+        count, done = self._state_view["count"], self._state_view["done"]
+        lost = int(np.count_nonzero((count > 0) & ((done == 0) | (done > count))))
+        if lost:
+            raise self._lost(lost)
 
     def note(self, given: Sequence[tuple[int, int]]) -> None:
         """Tell of regions that were given before this run, in its first pass."""
@@ -334,6 +352,7 @@ class Frontier:
         stop: Stop | None = None
         segments = self._state_view["first"].copy() if self.store.log else None
         if self.feed is not None:
+            self._check_ran()
             self._opens += int(self._state_view["opens"].sum())
             self.feed(self._run_events(width))
         self._join_frontiers()
@@ -344,8 +363,6 @@ class Frontier:
             if full:
                 stop = Stop("heap_full", full)
         ran = sums[7]
-        if ran == 0:
-            raise KernelFault(f"pass {self.store.passes} ran none of its {width} entries: the dispatch did nothing")
         if sums[8]:
             stop = self._fault_stop(sums[8] - 1, turn)
         if self.feed is None:

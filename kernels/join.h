@@ -72,6 +72,16 @@ FUNC void join_place(THREAD Join* j, uint who, uint origin, uint record) {
   j->next[j->cursor[who]++] = ((ulong)origin << 60) | ((ulong)who << 32) | (ulong)record;
 }
 
+// Every thread with entries ran at least one of them, or the dispatch was lost on its way.
+FUNC uint join_lost(THREAD Join* j) {
+  uint lost = 0u;
+  for (uint t = 0u; t < j->params->threads; t++) {
+    const DEVICE ThreadState* s = j->states + t;
+    if (s->count > 0u && (s->done == 0u || s->done > s->count)) lost += 1u;
+  }
+  return lost;
+}
+
 // Count the entries that each thread gets, and what else the host wants to know. Changes nothing but cursor and sum.
 FUNC void join_count(THREAD Join* j, THREAD uint* freed, THREAD uint* fresh) {
   DEVICE Summary* sum = j->sum;
@@ -150,14 +160,13 @@ FUNC void join_place_fresh(THREAD Join* j, uint number, uint loc, uint flags) {
   join_place(j, join_fresh_thread(j, number, loc), FROM_FRESH, record);
 }
 
-// Lay out segments and item lists of the next pass from the counts in cursor.
+// Lay out the segments of the next pass from the counts in cursor.
 FUNC void join_segments(THREAD Join* j) {
-  uint first = 0u, out = 0u;
+  uint first = 0u;
   for (uint t = 0u; t < j->params->threads; t++) {
     const uint n = j->cursor[t];
     j->cursor[t] = first;
     first += n;
-    out += n > 0u ? n + j->params->slack : 0u;
   }
 }
 
@@ -231,7 +240,7 @@ FUNC void join_commit(THREAD Join* j) {
     const uint n = j->cursor[t] - first;
     s->first = first;
     s->count = n;
-    s->done = 0u;
+    s->done = SUM_POISON;
     s->out = out;
     s->out_count = 0u;
     s->out_max = n > 0u ? n + j->params->slack : 0u;
@@ -256,6 +265,12 @@ ENTRY(join_frontier)(
   const uint threads = params->threads;
   for (uint t = 0u; t < threads; t++) cursor[t] = 0u;
   uint freed = 0u, fresh = 0u;
+  const uint lost = join_lost(j);
+  if (lost > 0u) {
+    sum->ran = lost;
+    sum->status = SUM_LOST;
+    return;
+  }
   join_count(j, &freed, &fresh);
   const uint parked = sum->frontier;
   uint total = 0u, lists = 0u;

@@ -33,7 +33,7 @@ struct Params {
 
 struct ThreadState {
   uint next, end, region;         // allocation: free cells [next, end) of the thread's slice of region
-  uint first, count, done;        // its segment of the frontier, and how many of its entries ran
+  uint first, count, done;        // its segment of the frontier, and how many of its entries ran; poisoned before a pass
   uint out, out_max, out_count;   // its list of items
   uint need, need_node;           // starved: cells wanted, longest node among them
   uint counted_lo, counted_hi;    // interactions counted in this pass
@@ -119,6 +119,6 @@ struct Summary {
   uint free;                       // records on the free stack
 };
 #define SUM_POISON 0xDEADBEEFu
-#define SUM_RAN    1u
 #define SUM_JOINED 2u
 #define SUM_GROW   3u
+#define SUM_LOST   4u  // threads that had entries left no word of having run: ran says how many

@@ -155,11 +155,11 @@ ENTRY(step_frontier)(
     pass_event(w, events + state->first + i, record->root, (uint)(entry >> 60));
   }
   for (uint k = i; k < state->count; k++) events[state->first + k].codes = OUT_UNRUN;
-  state->done = i;
   state->out_count = w->item_count;
   state->longest = longest;
   heap_unbind(w);
   pass_end(w, state);
+  state->done = i;  // at least one: so the join sees who did not run
 }
 
 // The CPU evaluator: one thread that owns the whole heap takes the cell that arose last first, left child before

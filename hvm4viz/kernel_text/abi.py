@@ -50,6 +50,7 @@ RECORD_ERROR_SHIFT: Final = 8
 SUM_POISON: Final = 0xDEADBEEF
 SUM_JOINED: Final = 2
 SUM_GROW: Final = 3
+SUM_LOST: Final = 4
 NO_REGION: Final = 0xFFFFFFFF
 """``chain`` entry of the last region of a block."""
 
