@@ -284,10 +284,10 @@ class Frontier:
         self._inject_view[0] = 0
 
     def _lost(self, threads: int) -> DeviceFailed:
-        device, number, plural = self.device.name, self.store.passes, "s" * (threads != 1)
+        who = f"{threads:,} thread{'s' * (threads != 1)} that had entries left no word of having run"
         return DeviceFailed(
-            f"the device {device} did not run pass {number} to its end: {threads:,} thread{plural} that had entries left "
-            "no word of having run; nothing of this pass was taken over"
+            f"the device {self.device.name} did not run pass {self.store.passes} to its end: {who}; nothing of this pass "
+            "was taken over"
         )
 
     def _check_ran(self) -> None:
