@@ -1,0 +1,37 @@
+"""Files of every version of the format that ever was, as they were written then: they open for ever."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hvm4viz.trace import open_trace
+from tests.trace.records import record, wide_passes
+
+HERE = Path(__file__).parent
+WIDTHS = [1, 4, 0, 30, 3]
+
+
+@pytest.mark.parametrize("name", ["format_1.hvt"])
+def test_a_file_of_events_is_what_it_was(name: str) -> None:
+    opened = open_trace(HERE / name)
+    expected = record(wide_passes(WIDTHS), lines=("1", "λ"))
+    assert opened.complete
+    assert opened.level == "events"
+    assert np.array_equal(opened.events(), expected.events())
+    assert np.array_equal(opened.rows, expected.rows)
+    for table in ("rules", "cells", "remote"):
+        assert np.array_equal(getattr(opened, table).dense(), getattr(expected, table).dense())
+    assert opened.digest() == expected.digest()
+    assert opened.end == expected.end
+
+
+@pytest.mark.parametrize("name", ["format_1_counts.hvt"])
+def test_a_file_of_counts_is_what_it_was(name: str, tmp_path: Path) -> None:
+    opened = open_trace(HERE / name)
+    assert opened.complete
+    assert opened.frontier_sizes.tolist() == WIDTHS
+    assert np.array_equal(opened.deferral_pairs(), record(wide_passes(WIDTHS), level="counts").deferral_pairs())
+    assert open_trace(opened.save(tmp_path / "again.hvt")).meta == opened.meta
