@@ -286,7 +286,7 @@ class Frontier:
     def _lost(self, threads: int) -> DeviceFailed:
         who = f"{threads:,} thread{'s' * (threads != 1)} that had entries left no word of having run"
         return DeviceFailed(
-            f"the device {self.device.name} did not run pass {self.store.passes} to its end: {who}; nothing of this pass "
+            f"the device {self.device.name} did not run pass {self.store.passes} to its end: {who}; nothing of it "
             "was taken over"
         )
 
