@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 
 from hvm4viz.device.base import Buffer, Function, view
 from hvm4viz.errors import DeviceFailed, KernelFault
-from hvm4viz.events import EVENT, NO_OPS, ORIGINS, OUTCOMES, PassRecord
+from hvm4viz.events import NO_OPS, ORIGINS, OUTCOMES, PassRecord
 from hvm4viz.heap import Heap, Task
 from hvm4viz.kernel_text import abi
 from hvm4viz.settings import Machine
-from hvm4viz.store import Store, copied
-from hvm4viz.term import SUB_BIT, val_of
+from hvm4viz.store import Store
+from hvm4viz.term import SUB_BIT, Tag, tag_of, val_of
+from hvm4viz.workspace import SLACK, Workspace
 
 PASS_INTERACTIONS: Final = 4_000_000
 """Interactions a pass does at most, roughly, with fuel="auto"."""
@@ -28,7 +29,6 @@ FUEL_MIN: Final = 64
 SMALL_PASS_NS: Final = 150_000
 """After a pass shorter than this the next one runs on the calling thread: waking host threads would cost more."""
 
-_SLACK = 16
 _WORK, _FOUND = 1 << 16, 1 << 12
 _CONTENDED, _PARKED = OUTCOMES.index("contended"), OUTCOMES.index("parked")
 
@@ -104,6 +104,7 @@ def settle(store: Store, function: Function, params: Buffer, root: int) -> NDArr
 
 def _protocol(machine: Machine) -> int:
     flags = abi.PARAM_LIVE if machine.visibility == "live" else 0
+    flags |= abi.PARAM_FORK if machine.fork == "auto" and machine.threads > 1 else 0
     if machine.dup == "claim":
         return flags | abi.PARAM_CLAIM
     if machine.dup == "atomic":
@@ -150,38 +151,17 @@ class Frontier:
         self.device = device
         self.root = root
         self.feed: Callable[[NDArray[np.void]], None] | None = None
-        threads = machine.threads
-        self.is_single = self.is_serial = threads == 1
+        self.is_single = self.is_serial = machine.threads == 1
         self._polls = self.is_single or machine.dup == "atomic" or machine.owner_unit == "block"
         self._step = store.function("step_frontier")
         self._step_serial = store.serial("step_frontier")
         self._join = store.serial("join_frontier")
         self._settle = store.serial("settle_frontier")
         flags = _protocol(machine) | (abi.PARAM_LIFT if lift else 0)
-        self._params = store.params(threads=threads, tpb=machine.threads_per_block, flags=flags)
-        view(self._params, abi.PARAMS)["slack"] = _SLACK
-        self._states = device.buffer(threads * abi.THREAD_STATE.itemsize)
-        self._state_view = view(self._states, abi.THREAD_STATE)
-        rules = len(store.kernel.rules)
-        self._rules = device.buffer(4 * rules * threads if store.count else 4)
-        self._totals = device.buffer(8 * rules)
-        self._totals_view = view(self._totals, np.uint64)
-        self._cursor = device.buffer(4 * (threads + 2 * machine.blocks))
-        self._summary = device.buffer(abi.SUMMARY.itemsize)
-        self._sizes = device.buffer(12)
-        self._sum = memoryview(self._summary).cast("I")  # type: ignore[arg-type]
-        self._param = memoryview(self._params).cast("I")  # type: ignore[arg-type]
-        self._size = memoryview(self._sizes).cast("I")  # type: ignore[arg-type]
+        self._space = Workspace(store, flags=flags)
+        self._look()
         self._counts_remote = store.count and not self.is_single
-        self._frontier_size = self._lists_size = self._records_size = 0
-        self._frontiers: list[Buffer] = [device.buffer(8), device.buffer(8)]
-        self._items = self._events = self._stack = device.buffer(8)
-        self._records = device.buffer(abi.RECORD.itemsize)
         self._turn = 0
-        self._inject_size = 64
-        self._inject = device.buffer(4 * self._inject_size)
-        self._inject_view = view(self._inject, np.uint32)
-        self._grow(max(64, threads), max(64, threads) + _SLACK * threads, max(64, threads))
         self._reassigned = store.regions.assign(machine.blocks, is_fresh=is_fresh)
         self._lay_slices()
         self.inject([root])
@@ -213,75 +193,36 @@ class Frontier:
         filled = np.flatnonzero(self.store.words[start : max(start, min(end, self.store.laid))])
         return max(start + (int(filled[-1]) + 1 if len(filled) else 0), 1)  # cell 0 is null
 
-    def _grow(self, frontier: int, lists: int, records: int) -> None:
-        """Make the buffers large enough; frontier, records and stack keep what they hold."""
-        device = self.device
-        if frontier > self._frontier_size:
-            size = max(frontier, 2 * self._frontier_size)
-            for i, old in enumerate(self._frontiers):
-                self._frontiers[i] = copied(device, old, 8 * size)
-            self._events = copied(device, self._events, EVENT.itemsize * size)
-            self._event_view = view(self._events, EVENT)
-            self._frontier_size = size
-        if lists > self._lists_size:
-            size = max(lists, 2 * self._lists_size)
-            self._items = copied(device, self._items, 8 * size)
-            self._lists_size = size
-        if records > self._records_size:
-            size = max(records, 2 * self._records_size)
-            self._records = copied(device, self._records, abi.RECORD.itemsize * size)
-            self._stack = copied(device, self._stack, 4 * size)
-            self._record_view = view(self._records, abi.RECORD)
-            self._records_size = size
-        self._size[0], self._size[1], self._size[2] = self._frontier_size, self._lists_size, self._records_size
-        self._bind()
-
-    def _bind(self) -> None:
-        store = self.store
-        a, b = self._frontiers
-        self._step_args = tuple(
-            (
-                self._params, store.heap, store.code, store.roots, store.owner, store.chain, store.used,
-                store.remote, self._states, mine, self._records, self._items, self._events, self._rules, store.visited,
-                *store.watch_buffers,
-            )
-            for mine in (a, b)
-        )  # fmt: skip
-        self._join_args = tuple(
-            (
-                self._params, self._states, mine, other, self._records, self._items, self._events, self._stack,
-                self._cursor, store.owner, self._summary, self._rules, self._totals, self._sizes, self._inject,
-                store.heap, store.watch_buffers[0],
-            )
-            for mine, other in ((a, b), (b, a))
-        )  # fmt: skip
+    def _look(self) -> None:
+        """Take the views anew: the buffers are others now."""
+        space = self._space
+        self._sum, self._param = space.summary, space.params
+        self._state_view, self._event_view, self._record_view = space.states, space.events, space.records
 
     def inject(self, cells: Sequence[int] | NDArray[np.uint32]) -> None:
         """Have cells reduced: the next join puts fresh entries for them behind all others."""
         n = len(cells)
-        if n + 1 > self._inject_size:
-            self._inject_size = max(n + 1, 2 * self._inject_size)
-            self._inject = self.device.buffer(4 * self._inject_size)
-            self._inject_view = view(self._inject, np.uint32)
-            self._bind()
-        self._inject_view[0] = n
-        self._inject_view[1 : n + 1] = cells
+        self._space.make_room(n)
+        self._look()
+        self._space.inject[0] = n
+        self._space.inject[1 : n + 1] = cells
 
     def _join_frontiers(self) -> None:
-        sums = self._sum
         while True:
+            sums = self._sum
             sums[0] = abi.SUM_POISON
-            self._join(1, *self._join_args[self._turn]).wait()
-            status = int(self._sum[0])
+            self._join(1, *self._space.join_args[self._turn]).wait()
+            status = self._sum[0]
             if status == abi.SUM_JOINED:
                 break
             if status == abi.SUM_LOST:
                 raise self._lost(sums[7])
             if status != abi.SUM_GROW:
                 raise KernelFault(f"pass {self.store.passes} left the status word {status:#x}: the join did not run")
-            self._grow(sums[1], sums[11], sums[12])
+            self._space.grow(sums[1], sums[11], sums[12])
+            self._look()
         self._turn = 1 - self._turn
-        self._inject_view[0] = 0
+        self._space.inject[0] = 0
 
     def _lost(self, threads: int) -> DeviceFailed:
         who = f"{threads:,} thread{'s' * (threads != 1)} that had entries left no word of having run"
@@ -337,6 +278,7 @@ class Frontier:
         fuel = self.machine.fuel
         param[4] = self.store.now
         param[5] = auto_fuel(width) if fuel == "auto" else fuel
+        param[14] = width
         param[13] = in_use = self.store.regions.in_use
         if self._counts_remote:
             self.store.remote_view[:in_use] = 0
@@ -344,7 +286,7 @@ class Frontier:
             self.store.shadow.start(self.store.now, in_use * self.machine.region_size)
         begun = time.perf_counter_ns()
         small = width < 2 or self._device_ns < SMALL_PASS_NS
-        (self._step_serial if small else self._step)(self.machine.threads, *self._step_args[turn]).wait()
+        (self._step_serial if small else self._step)(self.machine.threads, *self._space.step_args[turn]).wait()
         ended = time.perf_counter_ns()
         self._device_ns = ended - begun
         if self.store.shadow is not None:
@@ -380,7 +322,7 @@ class Frontier:
             frontier=width,
             events=self._event_view[:ran] if ran == width else self._run_events(width),
             interactions=sums[4] | (sums[5] << 32),
-            rules=self._totals_view,
+            rules=self._space.totals,
             cells=self.store.used_view[: self.store.regions.in_use],
             given=tuple(given),
             parked=sums[2],
@@ -403,7 +345,7 @@ class Frontier:
 
     def _fault_stop(self, index: int, turn: int) -> Stop:
         outcome = OUTCOMES[int(self._event_view["outcome"][index])]
-        entry = int(view(self._frontiers[turn], np.uint64)[index])
+        entry = int(self._space.frontiers[turn][index])
         return Stop("primitive" if outcome == "aborted" else "error", record=entry & 0xFFFFFFFF)
 
     def fault(self, record: int) -> Fault:
@@ -434,7 +376,7 @@ class Frontier:
 
         Slots on the way that were stuck become free again.
         """
-        return settle(self.store, self._settle, self._params, root)
+        return settle(self.store, self._settle, self._space.block, root)
 
     def is_stuck(self, record: PassRecord) -> bool:
         """Tell whether a pass found all its tasks waiting for slots, where those come back every pass."""
@@ -450,13 +392,15 @@ class Frontier:
         """
         width = self._sum[1]
         if width:  # one thread: those that wait stand on the frontier
-            waiting = (view(self._frontiers[self._turn], np.uint64)[:width] & np.uint64(0xFFFFFFFF)).tolist()
+            waiting = (self._space.frontiers[self._turn][:width] & np.uint64(0xFFFFFFFF)).tolist()
         else:
-            free = set(view(self._stack, np.uint32)[: self._sum[15]].tolist())
+            free = set(self._space.stack[: self._sum[15]].tolist())
             waiting = [number for number in range(self._sum[14]) if number not in free]
         for number in waiting:
             record = self._record_view[number]
             slot = val_of(int(record["hand"]))
+            if tag_of(int(record["hand"])) not in (Tag.DP0, Tag.DP1) or int(record["hand"]) & SUB_BIT:
+                continue  # it waits for a fork
             if not int(self.store.words[slot + 1]) >> 40:
                 continue
             record["flags"] |= abi.RECORD_REENTER
@@ -475,9 +419,9 @@ class Frontier:
         states = self._state_view
         states["count"] = 0
         states["first"][thread] = states["out"][thread] = 0
-        states["count"][thread], states["out_max"][thread] = 1, 1 + _SLACK
+        states["count"][thread], states["out_max"][thread] = 1, 1 + SLACK
         entry = (ORIGINS.index("wake") << 60) | (thread << 32) | record
-        view(self._frontiers[self._turn], np.uint64)[0] = entry
+        self._space.frontiers[self._turn][0] = entry
         self._sum[1] = 1
         if self.machine.dup != "claim":  # there the join counts who goes on
             self._sum[2] -= 1
@@ -492,7 +436,7 @@ class Frontier:
 
     def live_tasks(self) -> tuple[Task, ...]:
         """Return the tasks on the next frontier and those parked."""
-        free = set(view(self._stack, np.uint32)[: self._sum[15]].tolist())
+        free = set(self._space.stack[: self._sum[15]].tolist())
         live = (number for number in range(self._sum[14]) if number not in free)
         return tuple(task_of(self._record_view[number]) for number in live)
 

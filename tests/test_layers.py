@@ -21,6 +21,7 @@ LAYERS = (
     {"device"},
     {"watch"},
     {"store"},
+    {"workspace"},
     {"frontier"},
     {"machine", "primitives", "evaluate"},
     {"collapse"},

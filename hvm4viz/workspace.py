@@ -1,0 +1,128 @@
+"""The buffers of one frontier run: they grow between passes, and move once their device was opened again."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hvm4viz.device.base import Buffer, view
+from hvm4viz.events import EVENT
+from hvm4viz.kernel_text import abi
+from hvm4viz.store import Store, copied
+
+SLACK: Final = 16
+"""Items that a thread may leave for the next frontier beyond one an entry."""
+
+
+class Workspace:
+    """Buffers by name, the host's views of them, and the argument lists made of them.
+
+    Parameters
+    ----------
+    store : Store
+    flags : int
+        ``PARAM_*`` of the run.
+
+    Attributes
+    ----------
+    block : Buffer
+        The parameters, as an argument.
+    params, summary, sizes : memoryview of 32-bit words
+    states, events, records, totals, stack, inject : ndarray
+        Views; all of them are new after ``grow``, ``make_room`` and ``move``.
+    frontiers : tuple of ndarray of uint64
+        This frontier and the next, by turn.
+    step_args, join_args : tuple of tuples of Buffer
+        Arguments of the entry points, by turn.
+    """
+
+    def __init__(self, store: Store, *, flags: int) -> None:
+        machine, rules = store.machine, len(store.kernel.rules)
+        threads = machine.threads
+        self._store = store
+        self._held: dict[str, Buffer] = {
+            "params": store.params(threads=threads, tpb=machine.threads_per_block, flags=flags)
+        }
+        for name, size in {
+            "states": threads * abi.THREAD_STATE.itemsize,
+            "rules": 4 * rules * threads if store.count else 4,
+            "totals": 8 * rules,
+            "cursor": 4 * (threads + 2 * machine.blocks),
+            "summary": abi.SUMMARY.itemsize,
+            "sizes": 12,
+            "inject": 4 * 64,
+        }.items():
+            self._held[name] = store.device.buffer(size)
+        view(self._held["params"], abi.PARAMS)["slack"] = SLACK
+        self._room = [0, 0, 0]
+        least = max(64, threads)
+        self.grow(least, least + SLACK * threads, least)
+
+    def grow(self, frontier: int, lists: int, records: int) -> None:
+        """Make the buffers hold so many entries, items and records; what they hold stays."""
+        wanted = (frontier, lists, records)
+        for kind, names in enumerate(_GROWING):
+            if wanted[kind] > self._room[kind]:
+                self._room[kind] = max(wanted[kind], 2 * self._room[kind])
+                for name, itemsize in names.items():
+                    self._resize(name, itemsize * self._room[kind])
+        self._look()
+
+    def make_room(self, cells: int) -> None:
+        """Make the list of injected cells hold so many, and their number."""
+        if cells + 1 > len(self.inject):
+            self._resize("inject", 4 * max(cells + 1, 2 * len(self.inject)))
+            self._look()
+
+    def move(self) -> None:
+        """Move everything to fresh buffers."""
+        for name, old in self._held.items():
+            self._held[name] = copied(self._store.device, old, len(old))
+        self._look()
+
+    def _resize(self, name: str, nbytes: int) -> None:
+        device, old = self._store.device, self._held.get(name)
+        self._held[name] = device.buffer(nbytes) if old is None else copied(device, old, nbytes)
+
+    def _look(self) -> None:
+        held, store = self._held, self._store
+        self.block = held["params"]
+        self.params = view(held["params"], np.uint32).data
+        self.summary = view(held["summary"], np.uint32).data
+        self.sizes = view(held["sizes"], np.uint32).data
+        for at, room in enumerate(self._room):
+            self.sizes[at] = room
+        self.states: NDArray[np.void] = view(held["states"], abi.THREAD_STATE)
+        self.events: NDArray[np.void] = view(held["events"], EVENT)
+        self.records: NDArray[np.void] = view(held["records"], abi.RECORD)
+        self.totals: NDArray[np.uint64] = view(held["totals"], np.uint64)
+        self.stack: NDArray[np.uint32] = view(held["stack"], np.uint32)
+        self.inject: NDArray[np.uint32] = view(held["inject"], np.uint32)
+        turns = (held["this"], held["next"])
+        self.frontiers = tuple(view(each, np.uint64) for each in turns)
+        self.step_args = tuple(
+            (
+                held["params"], store.heap, store.code, store.roots, store.owner, store.chain, store.used, store.remote,
+                held["states"], mine, held["records"], held["items"], held["events"], held["rules"], store.visited,
+                *store.watch_buffers,
+            )
+            for mine in turns
+        )  # fmt: skip
+        self.join_args = tuple(
+            (
+                held["params"], held["states"], mine, other, held["records"], held["items"], held["events"],
+                held["stack"], held["cursor"], store.owner, held["summary"], held["rules"], held["totals"],
+                held["sizes"], held["inject"], store.heap, store.watch_buffers[0],
+            )
+            for mine, other in (turns, turns[::-1])
+        )  # fmt: skip
+
+
+_GROWING: Final[tuple[dict[str, int], ...]] = (
+    {"this": 8, "next": 8, "events": EVENT.itemsize},
+    {"items": 8},
+    {"records": abi.RECORD.itemsize, "stack": 4},
+)
+"""Buffers that grow with entries, items and records, with the bytes of one."""
