@@ -73,7 +73,7 @@ class Enumeration:
     _waiting: set[int] = field(default_factory=set[int])
     _ahead: list[tuple[int, int, int]] = field(default_factory=list[tuple[int, int, int]])
     _number: int = 0
-    _running: int = 1
+    _running: set[int] = field(default_factory=set[int])
     _now: _Turn | None = None
     _key: int = 0
 
@@ -82,6 +82,7 @@ class Enumeration:
         root = self.frontier.root
         self._buckets[0].append(_Turn(deque([root]), 0))
         self._keys[root] = 0
+        self._running.add(root)
         self._words = self.frontier.words
         self._window = 1 if self.frontier.is_serial else self.frontier.machine.threads
         self.is_over = self.limit == 0
@@ -90,7 +91,9 @@ class Enumeration:
     def _feed(self, events: NDArray[Any]) -> None:
         """After a pass: note what is lifted, go on in the order, begin the next branches."""
         for loc in events["loc"][events["outcome"] == _DONE].tolist():
-            self._running -= 1
+            if loc not in self._running:
+                continue  # a forked operand
+            self._running.discard(loc)
             self._lifted.add(loc)
             self._look_ahead(loc)
         self._go_on()
@@ -118,15 +121,15 @@ class Enumeration:
     def _next_branches(self) -> list[int]:
         chosen: list[int] = []
         awaited = self._now.cells[0] if self._now else None
-        if awaited is not None and (awaited in self._waiting or (self._window == 1 and self._running == 0)):
+        if awaited is not None and (awaited in self._waiting or (self._window == 1 and not self._running)):
             chosen.append(awaited)
             self._waiting.discard(awaited)
-        while self._ahead and self._running + len(chosen) < self._window:
+        while self._ahead and len(self._running) + len(chosen) < self._window:
             cell = heappop(self._ahead)[2]
             if cell in self._waiting:
                 chosen.append(cell)
                 self._waiting.discard(cell)
-        self._running += len(chosen)
+        self._running.update(chosen)
         return chosen
 
     def _go_on(self) -> None:

@@ -30,7 +30,7 @@ OUTCOMES: Final = (
 REASONS: Final = ("", "take", "publish", "release", "busy", "claim")
 """Why a deferral or contention happened; the code is the index, 0 is none."""
 
-ORIGINS: Final = ("fresh", "resume", "hop", "wake", "poll")
+ORIGINS: Final = ("fresh", "resume", "hop", "wake", "poll", "join")
 """How the entry came onto this frontier; the code is the index."""
 
 EVENT: Final = np.dtype(
@@ -59,6 +59,9 @@ OP: Final = np.dtype([("event", "<u4"), ("slot", "<u4"), ("op", "u1"), ("side", 
 DELTA: Final = np.dtype([("cell", "<u4"), ("before", "<u8"), ("after", "<u8")])
 """One cell that a pass changed: its word at the start and at the end of the pass. Cells ascend, each comes once."""
 
+RESUMABLE: Final = ("pass_limit", "timeout", "interrupted", "heap_full")
+"""Statuses of runs that can go on: a limit or a person stopped them between two passes."""
+
 NO_OPS: Final = np.empty(0, OP)
 NO_DELTAS: Final = np.empty(0, DELTA)
 
@@ -84,6 +87,14 @@ class RunHeader:
     device : str
     kernel : str
         SHA-256 of the kernel text.
+    heap : ndarray of uint64
+        The heap when the run starts, from cell 0; what is behind it is zero. Kept at level ``full``.
+    root : int
+        Cell that holds the whole term.
+    stamps : int
+        Stamps that the heap may hold already lie below this.
+    units : tuple of int
+        Which of ``source`` were given to be parsed, one after the other; the rest is what they include.
     """
 
     source: tuple[tuple[str, str], ...]
@@ -98,6 +109,10 @@ class RunHeader:
     regions: NDArray[np.uint32]
     device: str
     kernel: str
+    heap: NDArray[np.uint64] = field(default_factory=lambda: np.zeros(0, np.uint64))
+    root: int = 0
+    stamps: int = 0
+    units: tuple[int, ...] = (0,)
 
 
 @dataclass(frozen=True, slots=True)

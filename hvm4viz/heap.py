@@ -102,6 +102,8 @@ class Heap:
         for task in self.tasks:
             _withdraw(words, task)
             _fold(words, task)
+        forked = np.flatnonzero((words >> np.uint64(56)) & np.uint64(0x7F) == abi.FORKED)
+        words[forked] = words[words[forked] & np.uint64(0xFFFFFFFF)]  # operands that other tasks were at
         return replace(self, words=words, tasks=())
 
 

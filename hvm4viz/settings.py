@@ -63,7 +63,6 @@ CHOICES: dict[str, tuple[str, ...]] = {
 """Allowed values of each closed setting; the options of every door are read from here."""
 
 BUILT: dict[str, tuple[str, ...]] = {
-    "fork": ("off",),
     "memory": ("auto", "shared"),
 }
 """The values that this version of the kernel implements, where they are fewer than ``CHOICES``."""

@@ -65,16 +65,18 @@ class Log:
         counts = np.minimum(counts, self.size - 1)
         if not len(used):
             return NO_OPS, np.empty(0, np.int64)
-        items = np.concatenate([self._words[LOG_HEAD + t * self.size + 1 :][: counts[t]] for t in used.tolist()])
+        items = np.concatenate(
+            [self._words[LOG_HEAD + t * self.size + 1 :][: counts[t]] for t in used.tolist()]
+        ).astype(np.int64)
         thread = np.repeat(used, counts[used])
         kind, high, low = items >> 60, (items >> 32) & 0x0FFFFFFF, items & 0xFFFFFFFF
         return _operations(kind, high, low, thread, first, ran), _cells(kind, high, low) if is_whole else None
 
 
 def _operations(
-    kind: NDArray[np.uint64],
-    high: NDArray[np.uint64],
-    low: NDArray[np.uint64],
+    kind: NDArray[np.int64],
+    high: NDArray[np.int64],
+    low: NDArray[np.int64],
     thread: NDArray[np.int64],
     first: NDArray[np.uint32],
     ran: NDArray[np.bool_],
@@ -84,7 +86,7 @@ def _operations(
         return NO_OPS
     begins = np.flatnonzero(kind == _EVENT)
     begun = begins[np.searchsorted(begins, at, side="right") - 1]
-    entry = first[thread[at]].astype(np.int64) + low[begun].astype(np.int64)
+    entry = first[thread[at]].astype(np.int64) + low[begun]
     out = np.empty(len(at), OP)
     out["event"] = (np.cumsum(ran) - 1)[entry]
     out["slot"] = low[at]
@@ -93,9 +95,9 @@ def _operations(
     return out
 
 
-def _cells(kind: NDArray[np.uint64], high: NDArray[np.uint64], low: NDArray[np.uint64]) -> NDArray[np.int64]:
+def _cells(kind: NDArray[np.int64], high: NDArray[np.int64], low: NDArray[np.int64]) -> NDArray[np.int64]:
     at = kind == _WRITE
-    starts, lengths = low[at].astype(np.int64), high[at].astype(np.int64)
+    starts, lengths = low[at], high[at]
     ends = np.cumsum(lengths)
     total = int(ends[-1]) if len(ends) else 0
     return np.arange(total, dtype=np.int64) + np.repeat(starts - (ends - lengths), lengths)

@@ -4,6 +4,8 @@
 // room before it writes anything. A binder is read only when its stamp says that it was filled in an earlier pass
 // or by this very thread, so what a thread sees never depends on timing.
 
+#define FORK_PILE 8u
+
 struct Worker {
 #ifdef WATCHED
   Watch watch;
@@ -29,6 +31,11 @@ struct Worker {
   bool apply;                  // the term in hand is in weak normal form
   bool is_inside_pass;         // other threads are at work
   bool reenter;                // may evaluate the closure of a slot that is being reduced
+  bool is_fork;                // a forked operand: it is wanted in weak normal form only
+  bool is_cancelled;           // and not any more
+  bool forking;                // may leave operands to other tasks
+  uint forks, ramp;            // how many, and after how many interactions it makes room for them
+  uint pile_count, pile[FORK_PILE];  // operators whose right operand is not begun, outermost first (fork.h)
   bool away;                   // hopped here to have a slot resolved (defer="return")
   bool lifted;                 // and is a lifted result
   uint stop;                   // OUT_* once the task must end the pass

@@ -68,6 +68,44 @@ FUNC ulong join_admit(THREAD Join* j, ulong item) {
   return (bits & CLAIM_VISITED) != 0u ? item & ~((ulong)0xFF << 32) : item;
 }
 
+// The low half of a cell: where its term points to.
+FUNC uint join_val(THREAD Join* j, uint cell) { return atomic_read(j->halves + 2u * (ulong)cell); }
+
+// Forks meet here, where nobody else is at work: what is done is told first, then who waits for it is looked after. Items
+// turn into what is left to do, so that nothing happens twice when the join has to begin anew.
+FUNC void join_forks(THREAD Join* j) {
+  for (uint turn = 0u; turn < 2u; turn++) {
+    for (uint t = 0u; t < j->params->threads; t++) {
+      const DEVICE ThreadState* s = j->states + t;
+      if (s->count == 0u) continue;
+      for (uint i = 0u; i < s->out_count; i++) {
+        const ulong item = j->items[s->out + i];
+        const uint kind = (uint)(item >> 60), low = (uint)item;
+        if (turn == 0u ? kind != ITEM_JOINED && kind != ITEM_DROP : kind != ITEM_AWAIT) continue;
+        const uint cell = turn == 0u ? low : join_val(j, term_val(j->records[low].top) + 1u);
+        DEVICE Atomic32* waiter = j->halves + 2u * (ulong)cell + 2u;
+        DEVICE Atomic32* state = j->halves + 2u * (ulong)cell + 3u;
+        const uint bits = atomic_read(state), waiting = atomic_read(waiter);
+        uint goes_on = 0u;  // record, plus one
+        if (kind == ITEM_JOINED) {
+          atomic_write(state, bits | JOIN_DONE);
+          goes_on = waiting;
+        } else if (kind == ITEM_DROP) {
+          atomic_write(state, bits | JOIN_CANCELLED);
+        } else if ((bits & JOIN_DONE) != 0u) {
+          goes_on = low + 1u;
+        } else {
+          atomic_write(waiter, low + 1u);
+          if (((uint)(item >> 32) & 1u) != 0u) atomic_write(state, bits | JOIN_CANCELLED);
+        }
+        join_log_write(j->params, j->log, cell + 1u);
+        j->items[s->out + i] = goes_on == 0u ? (ulong)0 : ((ulong)ITEM_UNPARK << 60) |
+                                   ((ulong)j->records[goes_on - 1u].home << 32) | (ulong)(goes_on - 1u);
+      }
+    }
+  }
+}
+
 FUNC void join_place(THREAD Join* j, uint who, uint origin, uint record) {
   j->next[j->cursor[who]++] = ((ulong)origin << 60) | ((ulong)who << 32) | (ulong)record;
 }
@@ -91,6 +129,7 @@ FUNC void join_count(THREAD Join* j, THREAD uint* freed, THREAD uint* fresh) {
   const bool by_claim = (j->params->flags & PARAM_CLAIM) != 0u;
   const bool parks = (j->params->flags & (PARAM_SINGLE | PARAM_ATOMIC | PARAM_BLOCK)) == 0u;
   join_reset_turns(j);
+  if ((j->params->flags & PARAM_FORK) != 0u) join_forks(j);
   for (uint t = 0u; t < j->params->threads; t++) {
     const DEVICE ThreadState* s = j->states + t;
     if (s->count == 0u) continue;
@@ -109,7 +148,7 @@ FUNC void join_count(THREAD Join* j, THREAD uint* freed, THREAD uint* fresh) {
         deferred += 1u;
         if (by_claim) parked += 1u;
       }
-      else if (out == OUT_CONTENDED && parks) parked += 1u;
+      else if ((out == OUT_CONTENDED && parks) || out == OUT_FORKED) parked += 1u;
       else if ((out == OUT_ERROR || out == OUT_ABORTED) && stopped == 0u) stopped = s->first + i + 1u;
     }
     j->cursor[t] += s->count - s->done;
@@ -123,6 +162,8 @@ FUNC void join_count(THREAD Join* j, THREAD uint* freed, THREAD uint* fresh) {
           for (uint k = 0u; k < n; k++) j->cursor[join_fresh_thread(j, number++, (uint)item + k)] += 1u;
           break;
         }
+        case ITEM_NONE: break;
+        case ITEM_UNPARK: parked -= 1u; j->cursor[high] += 1u; break;
         case ITEM_WAKE: parked -= by_claim ? 0u : 1u; j->cursor[high] += 1u; break;
         case ITEM_HOP_BLOCK: j->cursor[join_turn(j, high, 0u)] += 1u; break;
         case ITEM_DEAL: j->cursor[join_fresh_thread(j, number++, j->records[(uint)item].root)] += 1u; break;
@@ -206,7 +247,7 @@ FUNC void join_fill(THREAD Join* j) {
       for (uint i = 0u; i < s->out_count; i++) {
         const ulong item = j->items[s->out + i];
         const uint is = (uint)(item >> 60), high = (uint)(item >> 32) & 0x0FFFFFFFu;
-        const bool is_hop = kind == ITEM_HOP && (is == ITEM_WAKE || is == ITEM_HOP_BLOCK);
+        const bool is_hop = kind == ITEM_HOP && (is == ITEM_WAKE || is == ITEM_HOP_BLOCK || is == ITEM_UNPARK);
         if (is != kind && !is_hop && !(kind == ITEM_FRESH && is == ITEM_DEAL)) continue;
         if (by_claim && (is == ITEM_WAKE || is == ITEM_POLL)) j->records[(uint)item].flags += RECORD_NAMED;
         switch (is) {
@@ -215,11 +256,13 @@ FUNC void join_fill(THREAD Join* j) {
           case ITEM_HOP_BLOCK: join_place(j, join_turn(j, high, 0u), FROM_HOP, (uint)item); break;
           case ITEM_WAKE:    join_place(j, high, FROM_WAKE, (uint)item); break;
           case ITEM_POLL:    join_place(j, high, FROM_POLL, (uint)item); break;
+          case ITEM_UNPARK:  join_place(j, high, FROM_JOIN, (uint)item); break;
           case ITEM_DEAL:
             join_place(j, join_fresh_thread(j, number++, j->records[(uint)item].root), FROM_RESUME, (uint)item);
             break;
           default: {
-            const uint n = high & 0xFFu, flags = (high & ITEM_SLOT) != 0u ? RECORD_SLOT : 0u;
+            const uint n = high & 0xFFu;
+            const uint flags = ((high & ITEM_SLOT) != 0u ? RECORD_SLOT : 0u) | ((high & ITEM_FORK) != 0u ? RECORD_FORK : 0u);
             for (uint k = 0u; k < n; k++) join_place_fresh(j, number++, (uint)item + k, flags);
             break;
           }

@@ -18,7 +18,8 @@ struct Params {
   uint slack;          // items a thread may emit beyond one an entry
   uint poll;           // unused by dup="owner"
   uint regions;        // regions in use
-  uint spare0, spare1;
+  uint width;          // entries of this pass
+  uint spare;
 };
 #define PARAM_SINGLE 1u  // one thread: nothing is ever foreign
 #define PARAM_COUNT  2u  // count rules and remote linear writes
@@ -27,6 +28,7 @@ struct Params {
 #define PARAM_ATOMIC 64u // dup="atomic": any thread takes
 #define PARAM_BLOCK  128u // owner_unit="block": any thread of the owner block takes
 #define PARAM_LIVE   256u // visibility="live": a publication counts as soon as it is seen
+#define PARAM_FORK   1024u // fork="auto": right operands may become tasks of their own
 #define PARAM_RETURN 512u // defer="return": a task that hopped is dealt again once its slot is resolved
 #define PARAM_WEAK   16u // the CPU evaluator wants weak normal form only: no children
 #define PARAM_ALONE  8u  // the CPU evaluator: primitives are left to the host, %gnf too
@@ -53,6 +55,8 @@ struct Record {
 #define RECORD_NEW  1u  // never ran: hand is the root's word
 #define RECORD_ERROR_SHIFT 8u  // kind of runtime error: 1 applied a number, 2 a constructor, 3 a kernel fault
 #define RECORD_DEAD 16u   // done, but an entry still names it
+#define RECORD_FORK 64u   // a forked operand: its root is a join
+#define RECORD_RAMP_SHIFT 16u  // how often the task made room for others, 4 bits
 #define RECORD_AWAY 32u   // hopped: under defer="return" it is dealt again once the slot is resolved
 #define RECORD_NAMED 0x01000000u  // one entry that wakes or polls it; the join counts them in the top byte
 #define RECORD_NAMED_MASK 0xFF000000u
@@ -73,6 +77,12 @@ struct Event {
 #define ITEM_SLOT    0x100u    // the cell is a stuck slot: its term is visited once
 #define ITEM_ADMITTED 0x200u   // and this is that once
 #define ITEM_HOP_BLOCK 6u      // to a block: its next thread in turn
+#define ITEM_FORK 0x400u       // the cell is a join: its task is a forked operand
+#define ITEM_AWAIT 8u          // the task waits for the fork below it; count: whether that is cancelled
+#define ITEM_JOINED 9u         // the task of a join is done
+#define ITEM_DROP 10u          // nobody needs the task of a join any more
+#define ITEM_UNPARK 11u        // written by the join: the waiting task goes on
+#define ITEM_NONE 0u           // written by the join: nothing more to do
 #define ITEM_DEAL 7u           // a task that is dealt again, like a fresh one
 
 // frontier entries: origin << 60 | thread << 32 | record
@@ -81,6 +91,7 @@ struct Event {
 #define FROM_HOP    2u
 #define FROM_WAKE   3u
 #define FROM_POLL   4u
+#define FROM_JOIN   5u
 
 #define OUT_UNRUN 0u
 #define OUT_DONE 1u

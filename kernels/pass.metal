@@ -7,10 +7,15 @@ FUNC void pass_load(THREAD Worker* w, DEVICE Record* record) {
   w->lifted = (record->flags & RECORD_LIFTED) != 0u;
   w->reenter = (record->flags & RECORD_REENTER) != 0u;
   w->away = (record->flags & RECORD_AWAY) != 0u;
+  w->is_fork = (record->flags & RECORD_FORK) != 0u;
+  w->is_cancelled = w->is_fork && fork_is_cancelled(w, record->root);
+  w->pile_count = 0u;
+  const uint shift = (record->flags >> RECORD_RAMP_SHIFT) & 15u;
+  w->ramp = w->forks > 0u ? FORK_RAMP << shift : 0xFFFFFFFFu;
   w->hand = record->hand & ~SUB_BIT;
   w->place = record->place;
   if ((record->flags & RECORD_NEW) == 0u) return;
-  w->top = term_new((w->flags & PARAM_LIFT) != 0u ? F_LROOT : F_ROOT, 0u, record->root);
+  w->top = term_new((w->flags & PARAM_LIFT) != 0u && !w->is_fork ? F_LROOT : F_ROOT, 0u, record->root);
   w->hand = w->heap[record->root];
   w->apply = false;
 }
@@ -25,7 +30,9 @@ FUNC void pass_start(THREAD Worker* w) {
 FUNC void pass_save(THREAD Worker* w, DEVICE Record* record) {
   record->top = w->top;
   record->hand = w->apply ? w->hand | SUB_BIT : w->hand;
-  record->flags = (record->flags & RECORD_NAMED_MASK) | (w->lifted ? RECORD_LIFTED : 0u) |
+  uint ramp = (record->flags >> RECORD_RAMP_SHIFT) & 15u;
+  if (w->stop == OUT_FUEL && w->pile_count > 0u && ramp < 15u) ramp += 1u;
+  record->flags = (record->flags & (RECORD_NAMED_MASK | RECORD_FORK)) | (ramp << RECORD_RAMP_SHIFT) | (w->lifted ? RECORD_LIFTED : 0u) |
                   (w->away ? RECORD_AWAY : 0u);
   record->home = w->me;
   record->place = w->place;
@@ -55,6 +62,13 @@ FUNC void pass_begin(THREAD Worker* w, DEVICE const Params* params, DEVICE Threa
   w->now = params->now; w->fuel = params->fuel;
   w->next = state->next; w->end = state->end; w->region = state->region; w->mark = w->next;
   w->is_inside_pass = true;
+  // idle threads ask for forks: about twice as many tasks as threads are enough
+  w->forks = 0u;
+  if ((w->flags & PARAM_FORK) != 0u && params->width < 2u * params->threads) {
+    const uint each = (2u * params->threads - params->width) / params->width + 1u;
+    w->forks = each < FORK_PILE ? each : FORK_PILE;
+  }
+  w->forking = w->forks > 0u;
   w->need = w->need_node = 0u;
   w->counted = w->opens = w->fills = w->target = 0u;
 }
@@ -90,13 +104,16 @@ FUNC void pass_run_entry(THREAD Worker* w, DEVICE Record* record, uint origin) {
     if (w->stop == OUT_PARKED || w->stop == OUT_STALE) return;  // touch nothing
   }
   if ((flags & RECORD_SLOT) != 0u) pass_visit_slot(w, record->root);
+  else if (w->is_cancelled) step_release(w);
   else step_run(w);
   if (w->stop == OUT_DONE) return;
   if (w->stop == OUT_RETURNED) w->away = false;
   else if (w->stop == OUT_DEFERRED && (w->flags & PARAM_RETURN) != 0u) w->away = true;
   pass_save(w, record);
+  fork_promote(w);
   switch (w->stop) {
     case OUT_FUEL: case OUT_STARVED: frontier_item(w, ITEM_SUSPEND, w->me, w->record); return;
+    case OUT_FORKED: return;
     case OUT_RETURNED: frontier_item(w, ITEM_DEAL, 0u, w->record); return;
     case OUT_DEFERRED:
       if (w->why == WHY_CLAIM) {

@@ -202,6 +202,30 @@ FUNC void slot_reach_claim(THREAD Worker* w, uint slot, uint side) {
   slot_wait(w, slot, side, OUT_DEFERRED, WHY_CLAIM);
 }
 
+// Wake the task of the other side, if one is parked and will not see for itself.
+FUNC void slot_wake(THREAD Worker* w, uint slot, uint other) {
+  if (heap_single(w) || (w->flags & (PARAM_ATOMIC | PARAM_BLOCK)) != 0u) return;
+  const uint stamp = heap_read_news(w, slot_stamp(w, slot, other));
+  if ((stamp & ST_A) == 0u || (stamp & ST_O) != 0u) return;
+  const bool by_claim = (w->flags & PARAM_CLAIM) != 0u;
+  if (by_claim && !slot_is_old(w, stamp)) return;  // its own poll comes later than this pass
+  const uint record = atomic_read(slot_waiter(w, slot, other));
+  if (record == 0u) return;
+  if (!by_claim) atomic_write(slot_stamp(w, slot, other), 0u);
+  heap_log_op(w, OP_WAKE, slot, other);
+  const uint home = by_claim ? w->records[record - 1u].home : w->me;
+  w->items[w->item_count++] = ((ulong)ITEM_WAKE << 60) | ((ulong)home << 32) | (record - 1u);
+}
+
+// Stamp this side: published, or given back.
+FUNC void slot_stamp_now(THREAD Worker* w, uint slot, uint side, uint bits) {
+  if (heap_single(w)) return;
+  const bool shared = (w->flags & (PARAM_ATOMIC | PARAM_BLOCK)) != 0u;
+  if (shared) atomic_write(slot_publisher(w, slot), w->me + 1u);
+  else if (heap_owner(w, slot) == w->me) bits |= ST_O;
+  heap_tell(w, slot_stamp(w, slot, side), bits | w->now);
+}
+
 // A poll or wake of option 3 names a record that waits at a slot: may its task go on? Decided by stamps alone, since
 // both may come late; the waiter word lets one of them through.
 FUNC void slot_resume_claim(THREAD Worker* w) {
@@ -226,7 +250,13 @@ FUNC void slot_resume_claim(THREAD Worker* w) {
   const bool wins = other == 0u || (other & ST_X) != 0u || q > mine || (q == mine && (other & ST_O) == 0u && side == 0u);
   if (wins) {
     atomic_write(slot_waiter(w, slot, side), 0u);
-    slot_take(w, slot, side);
+    if (w->is_cancelled) {  // it never took, but its stamp made others wait
+      heap_log_op(w, OP_RELEASE, slot, side);
+      slot_stamp_now(w, slot, side, ST_X);
+      slot_wake(w, slot, 1u - side);
+    } else {
+      slot_take(w, slot, side);
+    }
     return;
   }
   if (w->reenter) {
@@ -257,30 +287,6 @@ FUNC void slot_park(THREAD Worker* w) {
   heap_tell(w, slot_stamp(w, w->slot, w->side), ST_A | w->now);
 }
 
-// Wake the task of the other side, if one is parked and will not see for itself.
-FUNC void slot_wake(THREAD Worker* w, uint slot, uint other) {
-  if (heap_single(w) || (w->flags & (PARAM_ATOMIC | PARAM_BLOCK)) != 0u) return;
-  const uint stamp = heap_read_news(w, slot_stamp(w, slot, other));
-  if ((stamp & ST_A) == 0u || (stamp & ST_O) != 0u) return;
-  const bool by_claim = (w->flags & PARAM_CLAIM) != 0u;
-  if (by_claim && !slot_is_old(w, stamp)) return;  // its own poll comes later than this pass
-  const uint record = atomic_read(slot_waiter(w, slot, other));
-  if (record == 0u) return;
-  if (!by_claim) atomic_write(slot_stamp(w, slot, other), 0u);
-  heap_log_op(w, OP_WAKE, slot, other);
-  const uint home = by_claim ? w->records[record - 1u].home : w->me;
-  w->items[w->item_count++] = ((ulong)ITEM_WAKE << 60) | ((ulong)home << 32) | (record - 1u);
-}
-
-// Stamp this side: published, or given back.
-FUNC void slot_stamp_now(THREAD Worker* w, uint slot, uint side, uint bits) {
-  if (heap_single(w)) return;
-  const bool shared = (w->flags & (PARAM_ATOMIC | PARAM_BLOCK)) != 0u;
-  if (shared) atomic_write(slot_publisher(w, slot), w->me + 1u);
-  else if (heap_owner(w, slot) == w->me) bits |= ST_O;
-  heap_tell(w, slot_stamp(w, slot, side), bits | w->now);
-}
-
 // The holder of side `side`, where it may: give the other side its value and go on with `mine` in the parent frame.
 FUNC void slot_publish(THREAD Worker* w, Term mine, Term other, bool apply) {
   const uint slot = term_val(w->top);
@@ -293,6 +299,18 @@ FUNC void slot_publish(THREAD Worker* w, Term mine, Term other, bool apply) {
   w->hand = mine;
   w->apply = apply;
   slot_return(w);
+}
+
+// A cancelled task gives the slot back: the expression so far stays in it, and its end is the term in hand.
+FUNC void slot_release(THREAD Worker* w) {
+  const uint slot = term_val(w->top), label = term_ext(w->top), side = term_tag(w->top) - F_DP0;
+  heap_log_op(w, OP_RELEASE, slot, side);
+  w->top = w->heap[slot];
+  heap_new(w, slot, w->hand);
+  slot_stamp_now(w, slot, side, ST_X);
+  if ((w->flags & (PARAM_ATOMIC | PARAM_BLOCK)) != 0u) heap_tell(w, slot_lock(w, slot), ST_X | w->now);
+  slot_wake(w, slot, 1u - side);
+  w->hand = slot_end(label, slot, side);
 }
 
 // Same for an atom: both ends get it.

@@ -52,6 +52,7 @@ FUNC void step_enter_static(THREAD Worker* w) {
   for (uint i = 1u; i < n; i++) heap_new(w, node + i, book_term(w, from + i, env));
   w->top = term_new(frame, term_ext(s), node);
   w->hand = book_term(w, from, env);
+  if (frame == F_OPL && w->forking) fork_offer(w, node);
 }
 
 // One step on a term that is not known to be in weak normal form. None of this is counted, but UNS.
@@ -72,7 +73,10 @@ FUNC void step_enter(THREAD Worker* w) {
       return;
     }
     case APP: step_push(w, F_APP, 0u, loc, w->heap[loc]); return;
-    case OP2: step_push(w, F_OPL, term_ext(t), loc, w->heap[loc]); return;
+    case OP2:
+      step_push(w, F_OPL, term_ext(t), loc, w->heap[loc]);
+      if (w->forking) fork_offer(w, loc);
+      return;
     case EQL: step_push(w, F_EQL, 0u, loc, w->heap[loc]); return;
     case AND: step_push(w, F_AND, 0u, loc, w->heap[loc]); return;
     case OR:  step_push(w, F_OR, 0u, loc, w->heap[loc]); return;
@@ -182,7 +186,8 @@ FUNC void step_apply(THREAD Worker* w) {
   if (frame == F_ROOT) {
     if (!hand_node(w)) return;
     heap_put(w, term_val(w->top), w->hand);
-    if ((w->flags & PARAM_WEAK) == 0u) frontier_children(w, w->hand);
+    if (w->is_fork) frontier_item(w, ITEM_JOINED, 0u, term_val(w->top));
+    else if ((w->flags & PARAM_WEAK) == 0u) frontier_children(w, w->hand);
     task_stop(w, OUT_DONE, WHY_NONE);
     return;
   }
@@ -190,7 +195,7 @@ FUNC void step_apply(THREAD Worker* w) {
     lift_step(w, frame);
     return;
   }
-  if (w->spent >= w->fuel) { task_stop(w, OUT_FUEL, WHY_NONE); return; }
+  if (w->spent >= w->fuel || (w->pile_count > 0u && w->spent >= w->ramp)) { task_stop(w, OUT_FUEL, WHY_NONE); return; }
   if (frame == F_DP0 || frame == F_DP1) {
     const uint slot = term_val(w->top);
     if (!heap_single(w)) {
@@ -199,7 +204,60 @@ FUNC void step_apply(THREAD Worker* w) {
     }
   }
   const uint tag = hand_tag(w);
+  if (frame == F_OPL && (w->flags & PARAM_FORK) != 0u) {
+    const uint node = term_val(w->top);
+    if (term_tag(w->heap[node + 1u]) == FORKED) { fork_join(w, node, tag, false); return; }
+    fork_take_back(w, node);
+  }
   if (!step_dispatch(w, frame, tag)) step_move(w, tag);
+}
+
+// A cancelled task goes up one frame: the work so far goes back into the node, and the node is the term in hand.
+FUNC void step_unwind(THREAD Worker* w) {
+  const uint frame = term_tag(w->top), ext = term_ext(w->top), node = term_val(w->top);
+  w->apply = false;
+  switch (frame) {
+    case F_ROOT:
+      heap_put(w, node, w->hand);
+      frontier_item(w, ITEM_JOINED, 0u, node);
+      task_stop(w, OUT_DONE, WHY_NONE);
+      return;
+    case F_DP0: case F_DP1:
+      if (!slot_may_publish(w, node)) task_hop(w, node, frame - F_DP0, WHY_RELEASE);
+      else if (!frontier_room(w)) task_stop(w, OUT_FUEL, WHY_NONE);
+      else slot_release(w);
+      return;
+    case F_OPL:
+      if (term_tag(w->heap[node + 1u]) == FORKED) fork_join(w, node, NUM, true);
+      else step_stuck(w, OP2, ext, 0u);
+      return;
+    case F_OPR: step_stuck(w, OP2, ext, 1u); return;
+    case F_APP: step_stuck(w, APP, 0u, 0u); return;
+    case F_MAT: case F_USE: case F_RMA: case F_RUS: step_stuck(w, APP, 0u, 1u); return;
+    case F_EQL: step_stuck(w, EQL, 0u, 0u); return;
+    case F_EQR: step_stuck(w, EQL, 0u, 1u); return;
+    case F_AND: step_stuck(w, AND, 0u, 0u); return;
+    case F_OR:  step_stuck(w, OR, 0u, 0u); return;
+    case F_DSU: step_stuck(w, DSU, 0u, 0u); return;
+    case F_DDU: step_stuck(w, DDU, 0u, 0u); return;
+    case F_RED: {
+      const Term app = w->heap[node + 1u];
+      heap_put(w, node + 1u, w->hand);
+      w->hand = term_new(RED, 0u, node);
+      w->top = app;
+      return;
+    }
+    default: task_stop(w, OUT_ERROR, 3u); return;
+  }
+}
+
+// Give back all that a cancelled task holds.
+FUNC void step_release(THREAD Worker* w) {
+  uint steps = 0x00100000u;
+  while (w->stop == OUT_UNRUN) {
+    step_unwind(w);
+    if (--steps == 0u && w->stop == OUT_UNRUN) task_stop(w, OUT_FUEL, WHY_NONE);
+  }
 }
 
 // Run the task until it must end the pass. Steps are bounded too: a loop of uncounted steps ends the pass as fuel.

@@ -63,6 +63,8 @@ typedef ulong Term;
 #define F_LNODE 82u  // VAL = frame cells [parent][node][depth << 32 | field]
 #define F_LLAM  83u  // VAL = frame cells [parent][unused][depth << 32]
 
+#define FORKED 84u  // in field 1 of an OP2 under F_OPL: the right operand is being reduced in the join VAL (fork.h)
+
 #define LAM_ERA 0x800000u  // in EXT of LAM: the variable has no occurrence and no environment entry
 #define PRI_GNF 1u  // id of %gnf
 #define SUB_BIT ((ulong)1 << 63)

@@ -15,7 +15,7 @@ def _words(*names: str) -> np.dtype[np.void]:
 
 PARAMS: Final = _words(
     "threads", "tpb_shift", "region_shift", "slice_shift", "now", "fuel", "slot_cells", "lam_cells",
-    "rules", "flags", "shard_address", "slack", "poll", "regions", "spare0", "spare1",
+    "rules", "flags", "shard_address", "slack", "poll", "regions", "width", "spare",
 )  # fmt: skip
 THREAD_STATE: Final = _words(
     "next", "end", "region", "first", "count", "done", "out", "out_max", "out_count",
@@ -42,6 +42,7 @@ PARAM_ATOMIC: Final = 64
 PARAM_BLOCK: Final = 128
 PARAM_LIVE: Final = 256
 PARAM_RETURN: Final = 512
+PARAM_FORK: Final = 1024
 RECORD_NEW: Final = 1
 RECORD_SLOT: Final = 2
 RECORD_REENTER: Final = 8
@@ -59,4 +60,5 @@ F_APP, F_MAT, F_USE, F_DP0, F_DP1 = 65, 66, 67, 68, 69
 F_OPL, F_OPR, F_EQL, F_EQR, F_AND, F_OR = 70, 71, 72, 73, 74, 75
 F_DSU, F_DDU, F_RED, F_RMA, F_RUS = 76, 77, 78, 79, 80
 F_LROOT, F_LNODE, F_LLAM = 81, 82, 83
+FORKED: Final = 84
 """Tags of frames, as in ``kernels/term.h``."""

@@ -11,7 +11,7 @@ from typing import Final
 from hvm4viz.rules import Rule, kernel_folder, parse_rule, rule_table
 
 _BEFORE = ("dialect.h", "term.h", "layout.h", "watch.h")
-_CORE = ("heap.h", "slot.h", "frontier.h", "moves.h")
+_CORE = ("heap.h", "slot.h", "frontier.h", "fork.h", "moves.h")
 _AFTER = ("lift.h", "step.h", "pass.metal", "join.h")
 
 WATCHERS: Final = ("log", "shadow", "yield")

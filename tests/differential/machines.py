@@ -19,6 +19,7 @@ GRID: dict[str, tuple[Any, ...]] = {
     "owner_unit": ("thread", "block"),
     "visibility": ("pass", "live"),
     "defer": ("migrate", "return"),
+    "fork": ("off", "auto"),
 }
 """Rows that ``Machine`` refuses are left out."""
 
