@@ -11,9 +11,10 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 CROSS_CUTTING = {
-    "cases", "differential", "escaping", "faults", "fuzz", "golden", "notebooks", "oracle", "rules", "schedules"
+    "cases", "differential", "escaping", "faults", "fuzz", "golden", "notebooks", "oracle", "rules", "sanitizers",
+    "schedules"
 }  # fmt: skip
-WHOLE_TREE = {"test_layers.py", "test_readme.py", "test_tidy.py"}
+WHOLE_TREE = {"test_layers.py", "test_livelock.py", "test_readme.py", "test_tidy.py"}
 ENTRIES = {"hvm4viz/__main__.py", "hvm4viz/__init__.py"}
 DISCOVERED = {"figures", "device", "widgets"}
 """Folders whose files are found by name: nothing needs to import them."""
