@@ -83,7 +83,6 @@ class Enumeration:
         self._buckets[0].append(_Turn(deque([root]), 0))
         self._keys[root] = 0
         self._running.add(root)
-        self._words = self.frontier.words
         self._window = 1 if self.frontier.is_serial else self.frontier.machine.threads
         self.is_over = self.limit == 0
         self.frontier.feed = self._feed
@@ -104,7 +103,7 @@ class Enumeration:
         """Branches behind a lifted cell may be begun before their turn."""
         if self._window == 1:
             return
-        word = int(self._words[loc])
+        word = int(self.frontier.words[loc])
         tag, key = tag_of(word), self._keys[loc]
         if tag == Tag.SUP:
             for cell in (val_of(word), val_of(word) + 1):
@@ -148,7 +147,7 @@ class Enumeration:
                 return
             self._lifted.discard(cell)
             key = self._keys.pop(cell, 0)
-            word = int(self._words[cell])
+            word = int(self.frontier.words[cell])
             tag, loc = tag_of(word), val_of(word)
             if tag == Tag.INC:
                 self._key = max(0, self._key - 1)
@@ -161,7 +160,7 @@ class Enumeration:
                 if self.frontier.may_be_late() and len(self.frontier.late(cell)):
                     self._again(cell, key)  # a variable in it was filled only after it had been lifted
                     return
-                self.found.append(Term(self._words, cell, self.book, quoted=True).fixed())
+                self.found.append(Term(self.frontier.words, cell, self.book, quoted=True).fixed())
                 self.count += 1
                 if self.count == self.limit:
                     self.is_over = True

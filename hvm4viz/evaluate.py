@@ -85,7 +85,6 @@ class Evaluator:
         self._state = device.buffer(abi.THREAD_STATE.itemsize)
         self._state_view = view(self._state, abi.THREAD_STATE)
         self._cells = memoryview(self._state).cast("I")  # type: ignore[arg-type]
-        self._chain: NDArray[np.uint32] = view(store.chain, np.uint32)
         self._stack_size = 1 << 12
         self._stack: Buffer = device.buffer(8 * self._stack_size)
         self._stack_view: NDArray[np.uint64] = view(self._stack, np.uint64)
@@ -128,7 +127,7 @@ class Evaluator:
         if cells > size:
             raise HeapFull(f"a node of {cells} cells does not fit a region of {size}; re-run with a larger region_size")
         while state[1] - state[0] < cells:
-            region = int(self._chain[state[2]])
+            region = int(self.store.regions.chain[state[2]])
             if region == abi.NO_REGION:
                 region = self._give()
             state[2], state[0], state[1] = region, region * size, (region + 1) * size

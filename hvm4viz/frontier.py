@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from hvm4viz.device.base import Buffer, Function, view
+from hvm4viz.device.base import Buffer, Function, Way, view
 from hvm4viz.errors import DeviceFailed, KernelFault
 from hvm4viz.events import NO_OPS, ORIGINS, OUTCOMES, PassRecord
 from hvm4viz.heap import Heap, Task
@@ -26,8 +26,8 @@ PASS_INTERACTIONS: Final = 4_000_000
 FUEL_MIN: Final = 64
 """Least automatic fuel, so that a very wide frontier still does more than it costs to dispatch."""
 
-SMALL_PASS_NS: Final = 150_000
-"""After a pass shorter than this the next one runs on the calling thread: waking host threads would cost more."""
+WORK_NS: Final = 30.0
+"""What an entry or an interaction takes on a host thread, until passes have shown it."""
 
 _WORK, _FOUND = 1 << 16, 1 << 12
 _CONTENDED, _PARKED = OUTCOMES.index("contended"), OUTCOMES.index("parked")
@@ -153,8 +153,8 @@ class Frontier:
         self.feed: Callable[[NDArray[np.void]], None] | None = None
         self.is_single = self.is_serial = machine.threads == 1
         self._polls = self.is_single or machine.dup == "atomic" or machine.owner_unit == "block"
-        self._step = store.function("step_frontier")
-        self._step_serial = store.serial("step_frontier")
+        store.renew()
+        self._ways = store.ways("step_frontier")
         self._join = store.serial("join_frontier")
         self._settle = store.serial("settle_frontier")
         flags = _protocol(machine) | (abi.PARAM_LIFT if lift else 0)
@@ -168,7 +168,7 @@ class Frontier:
         self._join_frontiers()
         self._last = time.perf_counter_ns()
         self._opens = self._fills = self._woken = 0
-        self._device_ns = 0
+        self._work, self._work_ns = 0, WORK_NS
         self._is_waking = False
 
     # ---- setting up
@@ -274,6 +274,9 @@ class Frontier:
 
     def step(self) -> tuple[PassRecord, Stop | None]:
         """Run one pass; return what it did, and why the run must end, if it must."""
+        if self.store.renew():
+            self._space.move()
+            self._look()
         width, turn, param, sums = self._sum[1], self._turn, self._param, self._sum
         fuel = self.machine.fuel
         param[4] = self.store.now
@@ -284,11 +287,10 @@ class Frontier:
             self.store.remote_view[:in_use] = 0
         if self.store.shadow is not None:
             self.store.shadow.start(self.store.now, in_use * self.machine.region_size)
+        way = self._way(width)
         begun = time.perf_counter_ns()
-        small = width < 2 or self._device_ns < SMALL_PASS_NS
-        (self._step_serial if small else self._step)(self.machine.threads, *self._space.step_args[turn]).wait()
+        way.function(self.machine.threads, *self._space.step_args[turn]).wait()
         ended = time.perf_counter_ns()
-        self._device_ns = ended - begun
         if self.store.shadow is not None:
             self.store.shadow.check(self.store.passes, self.machine.region_size)
         stop: Stop | None = None
@@ -328,16 +330,30 @@ class Frontier:
             parked=sums[2],
             remote=self.store.remote_view[: self.store.regions.in_use],
             longest=sums[6],
-            device=self.device.name,
+            device=way.device or self.device.name,
             device_ns=ended - begun,
             host_ns=now - self._last - (ended - begun),
             deferred=sums[13],
         )
         self.store.passes += 1
         self._last = now
+        self._work = ran + record.interactions
+        if way is self._ways[0] and self._work >= FUEL_MIN:
+            self._work_ns += ((ended - begun) / self._work - self._work_ns) / 8
         if stop is None and self.is_stuck(record) and not self.break_cycle():
             stop = Stop("stalled", stalled(len(record.events)))
         return record, stop
+
+    def _way(self, width: int) -> Way:
+        """Choose where to run the next pass: where one with as much work as the last one should take the least time.
+
+        The choice shows in the trace, not in the digest: a pass does the same wherever it runs.
+        """
+        ways = self._ways
+        if width < 2 or len(ways) == 1:
+            return ways[0]
+        work_ns, entries = self._work * self._work_ns, min(width, self.machine.threads)
+        return min(ways, key=lambda way: way.expected_ns(work_ns, entries))
 
     def _run_events(self, width: int) -> NDArray[np.void]:
         events = self._event_view[:width]

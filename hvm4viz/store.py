@@ -7,9 +7,7 @@ from typing import Any, Final, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from hvm4viz.device.base import Buffer, Device, Function, view
-from hvm4viz.device.base import Kernel as CompiledKernel
-from hvm4viz.device.cpu import CpuKernel
+from hvm4viz.device.base import Buffer, Device, Function, Way, view
 from hvm4viz.errors import DeviceFailed, KernelFault
 from hvm4viz.events import NO_OPS
 from hvm4viz.kernel_text import abi
@@ -51,6 +49,8 @@ class Store:
         Whether to count rules and remote linear writes (record levels ``counts`` and up).
     stamps : int
         Stamps that the words may hold already lie below this.
+    alone : bool
+        Whether the device runs every pass, however narrow: it is to be proved.
 
     Attributes
     ----------
@@ -78,13 +78,16 @@ class Store:
         *,
         count: bool,
         stamps: int = 0,
+        alone: bool = False,
     ) -> None:
+        device.check(machine)
         self.machine = machine
         self.device = device
         self.kernel = kernel
         self.count = count
         self.passes = 0
         self._stamps = stamps
+        self._is_alone = alone
         self.laid = len(words)
         regions_max = machine.heap_cells // machine.region_size
         needed = max(machine.blocks, -(-len(words) // machine.region_size))
@@ -94,36 +97,59 @@ class Store:
                 f"Machine(heap={machine.heap!r}) holds {regions_max} regions of {machine.region_size} cells; this run "
                 f"starts with {needed}: use heap={least!r} or more, or smaller regions"
             )
+        self._opening = device.renew()
         self._compiled = device.kernel(kernel.text)
         self._check_layout()
         cells = regions_max * machine.region_size
         try:
             self.heap: Buffer = device.buffer(cells * 8)
-        except (OSError, OverflowError, MemoryError, ValueError) as error:
+        except DeviceFailed as error:
             raise DeviceFailed(
-                f"{device.name} cannot reserve {cells * 8:,} bytes for the heap ({error}); use a smaller heap than "
-                f"Machine(heap={machine.heap!r})"
+                f"{error}; that is the heap: use a smaller one than Machine(heap={machine.heap!r})", text=error.text
             ) from None
-        self.words: NDArray[np.uint64] = view(self.heap, np.uint64)
-        self.words[: len(words)] = words
         self.log = Log(device, machine.threads) if "log" in kernel.watchers else None
         self.shadow = Shadow(device, cells) if "shadow" in kernel.watchers else None
-        nobody = device.buffer(8)
-        self.watch_buffers: tuple[Buffer, Buffer] = (
-            self.log.buffer if self.log else nobody,
-            self.shadow.buffer if self.shadow else nobody,
-        )
+        self._nobody = device.buffer(8)
         self.visited: Buffer = device.buffer(regions_max * machine.region_size // 8 + 4)
-        self._visited_view: NDArray[np.uint8] = view(self.visited, np.uint8)
         self.owner, self.chain, self.used, self.remote = (device.buffer(4 * regions_max) for _ in range(4))
-        self.owner_view: NDArray[np.uint32] = view(self.owner, np.uint32)
-        self.used_view: NDArray[np.uint32] = view(self.used, np.uint32)
-        self.remote_view: NDArray[np.uint32] = view(self.remote, np.uint32)
+        self.code: Buffer = device.buffer(_filled(book.code, np.uint64))
+        self.roots: Buffer = device.buffer(_filled(book.roots, np.uint32))
+        self._look()
+        self.words[: len(words)] = words
         self.regions = Regions(machine, self.owner_view, view(self.chain, np.uint32), needed)
         for region in range(needed):
             self.used_view[region] = min(max(len(words) - region * machine.region_size, 0), machine.region_size)
-        self.code: Buffer = device.buffer(_filled(book.code, np.uint64))
-        self.roots: Buffer = device.buffer(_filled(book.roots, np.uint32))
+
+    def _look(self) -> None:
+        self.words: NDArray[np.uint64] = view(self.heap, np.uint64)
+        self._visited_view: NDArray[np.uint8] = view(self.visited, np.uint8)
+        self.owner_view: NDArray[np.uint32] = view(self.owner, np.uint32)
+        self.used_view: NDArray[np.uint32] = view(self.used, np.uint32)
+        self.remote_view: NDArray[np.uint32] = view(self.remote, np.uint32)
+        self.watch_buffers: tuple[Buffer, Buffer] = (
+            self.log.buffer if self.log else self._nobody,
+            self.shadow.buffer if self.shadow else self._nobody,
+        )
+
+    def renew(self) -> bool:
+        """Let the device open itself again, if that pays; tell whether all buffers are fresh ones now.
+
+        To be asked between passes: log and shadow are empty then.
+        """
+        opening = self.device.renew()
+        if opening == self._opening:
+            return False
+        self._opening = opening
+        device, in_use = self.device, self.regions.in_use * self.machine.region_size
+        self.heap = copied(device, self.heap, len(self.heap), kept=8 * in_use)
+        for name in ("visited", "owner", "chain", "used", "remote", "code", "roots", "_nobody"):
+            old: Buffer = getattr(self, name)
+            setattr(self, name, copied(device, old, len(old)))
+        self.log = Log(device, self.machine.threads) if self.log else None
+        self.shadow = Shadow(device, len(self.words)) if self.shadow else None
+        self._look()
+        self.regions.owner, self.regions.chain = self.owner_view, view(self.chain, np.uint32)
+        return True
 
     def _check_layout(self) -> None:
         sizes = self.device.buffer(4 * len(abi.SIZES))
@@ -143,8 +169,13 @@ class Store:
         return self._compiled.function(name)
 
     def serial(self, name: str) -> Function:
-        """Return an entry point for dispatches with little to do."""
-        return _serial(self._compiled, name)
+        """Return an entry point for dispatches of one thread."""
+        return self._compiled.serial(name)
+
+    def ways(self, name: str) -> tuple[Way, ...]:
+        """Return where an entry point can run, the narrowest first; the device alone, if that was asked for."""
+        ways = self._compiled.ways(name)
+        return ways[-1:] if self._is_alone else ways
 
     def params(self, *, threads: int, tpb: int, flags: int) -> Buffer:
         """Return a parameter block for a grid of that shape; pass, fuel and regions are set pass by pass."""
@@ -180,17 +211,13 @@ class Store:
         return self.owner_view[: self.regions.in_use].copy()
 
 
-def copied(device: Device, old: Buffer, nbytes: int) -> Buffer:
-    """Return a larger buffer that starts with what ``old`` holds."""
+def copied(device: Device, old: Buffer, nbytes: int, *, kept: int | None = None) -> Buffer:
+    """Return a fresh buffer that starts with what ``old`` holds, or with its first ``kept`` bytes."""
     new = device.buffer(nbytes)
-    kept = min(len(old), nbytes)
+    kept = min(len(old), nbytes) if kept is None else kept
     view(new, np.uint8)[:kept] = view(old, np.uint8)[:kept]
     return new
 
 
 def _filled(words: NDArray[Any], dtype: Any) -> NDArray[Any]:
     return np.ascontiguousarray(words, dtype=dtype) if len(words) else np.zeros(1, dtype)
-
-
-def _serial(compiled: CompiledKernel, name: str) -> Function:
-    return compiled.function(name, serial=True) if isinstance(compiled, CpuKernel) else compiled.function(name)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import hvm4viz as hv
-from hvm4viz.device.base import Buffer
+from hvm4viz.device.base import Buffer, Kernel
 from hvm4viz.device.cpu import CpuDevice
 from hvm4viz.errors import DeviceFailed
 
@@ -24,7 +24,7 @@ class Failing(CpuDevice):
     def kernel(self, source: str):  # noqa: ANN201  # pyright: ignore[reportIncompatibleMethodOverride]
         device, real = self, super().kernel(source)
 
-        class Kernel:
+        class Failed(Kernel):
             def function(self, name: str):  # noqa: ANN202
                 function = real.function(name)
                 if not name.startswith(device.fails):
@@ -40,7 +40,7 @@ class Failing(CpuDevice):
 
                 return call
 
-        return Kernel()
+        return Failed()
 
 
 @pytest.mark.parametrize("after", [1, 2, 3, 8])

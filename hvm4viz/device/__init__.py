@@ -1,5 +1,5 @@
 """One small file a device, each with metalcompute's own few verbs."""
 
-from hvm4viz.device.base import Buffer, Device, DeviceInfo, Function, Kernel, devices, open_device
+from hvm4viz.device.base import Buffer, Device, DeviceInfo, Function, Kernel, Way, devices, open_device
 
-__all__ = ["Buffer", "Device", "DeviceInfo", "Function", "Kernel", "devices", "open_device"]
+__all__ = ["Buffer", "Device", "DeviceInfo", "Function", "Kernel", "Way", "devices", "open_device"]

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hvm4viz.errors import DeviceUnavailable
+from hvm4viz.settings import Machine
 
 
 class Buffer(Protocol):
@@ -38,16 +39,64 @@ class Function(Protocol):
         ...
 
 
+@dataclass(slots=True)
+class Way:
+    """One place to run a pass, and what that costs.
+
+    Attributes
+    ----------
+    function : Function
+    device : str
+        What the trace calls this place.
+    start_ns : float
+        What a dispatch costs before any work is done.
+    lanes : int
+        Logical threads that run there at once.
+    slowness : float
+        Time that one of them takes for a piece of work, over the time of a host thread.
+    """
+
+    function: Function
+    device: str
+    start_ns: float = 0.0
+    lanes: int = 1
+    slowness: float = 1.0
+
+    def expected_ns(self, work_ns: float, entries: int) -> float:
+        """Return how long a pass should take here that takes ``work_ns`` on one host thread."""
+        return self.start_ns + work_ns * self.slowness / min(self.lanes, entries)
+
+
 class Kernel(Protocol):
     """A compiled kernel text."""
 
     def function(self, name: str) -> Function:
-        """Return one of its entry points."""
+        """Return one of its entry points.
+
+        Raises
+        ------
+        CompileFailed
+            If there is none of that name.
+        """
         ...
+
+    def serial(self, name: str) -> Function:
+        """Return an entry point for dispatches of one thread: on the host, where the host sees the buffers."""
+        return self.function(name)
+
+    def ways(self, name: str) -> tuple[Way, ...]:
+        """Return where an entry point can run: first what suits a narrow frontier, last the device itself."""
+        return (Way(self.function(name), ""),)
 
 
 class Device(Protocol):
-    """One place that can run the kernel; the shape is metalcompute's own."""
+    """One place that can run the kernel; the shape is metalcompute's own.
+
+    Attributes
+    ----------
+    name : str
+        Its kind, and in brackets what it is.
+    """
 
     name: str
 
@@ -62,8 +111,34 @@ class Device(Protocol):
         ...
 
     def buffer(self, source: int | NDArray[Any]) -> Buffer:
-        """Return a zero-filled buffer of that many bytes, or one holding a copy of an array."""
+        """Return a zero-filled buffer of that many bytes, or one holding a copy of an array.
+
+        Raises
+        ------
+        DeviceFailed
+            If there is no room for it, with the device's own words.
+        """
         ...
+
+    def check(self, machine: Machine) -> None:
+        """Look at the settings of a machine before a run.
+
+        Raises
+        ------
+        ValueError
+            If one asks for what this device does not have, with the reason and what to use.
+        """
+
+    def renew(self) -> int:
+        """Open the device again, if that pays; asked between passes.
+
+        Returns
+        -------
+        opening : int
+            Number of the opening. When it is another than before, buffers should be moved to fresh ones: old ones
+            still hold what they held, but a pass over them may run on the host.
+        """
+        return 0
 
 
 @dataclass(frozen=True, slots=True)

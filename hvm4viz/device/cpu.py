@@ -13,15 +13,18 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from hvm4viz.device.base import Buffer
+from hvm4viz.device.base import Buffer, Device, Kernel, Way
 from hvm4viz.device.compiler import find_compiler, library
-from hvm4viz.errors import CompileFailed
+from hvm4viz.errors import CompileFailed, DeviceFailed
 
 _ENTRY = re.compile(r"ENTRY\((\w+)\)\((.*?)GRID_INDEX\)", re.DOTALL)
 _BUFFER = re.compile(r"BUFFER\(\s*([\w ]+?)\s*,\s*\w+\s*,\s*\d+\s*\)")
 
 
 _POINTERS_MAX = 8  # argument lists kept ready; a pass loop alternates between two
+
+WAKING_NS = 75_000
+"""What it costs to wake host threads and to wait for them, for a pass."""
 
 
 class CpuBuffer(mmap.mmap):
@@ -79,25 +82,40 @@ class CpuFunction:
         return _DONE
 
 
-class CpuKernel:
+class CpuKernel(Kernel):
     """A loaded library."""
 
     def __init__(
-        self, library_: ctypes.CDLL, entries: dict[str, int], pool: ThreadPoolExecutor | None, workers: int
+        self, library_: ctypes.CDLL, entries: dict[str, int], pool: ThreadPoolExecutor | None, device: CpuDevice
     ) -> None:
         self._library = library_
         self._entries = entries
         self._pool = pool
-        self._workers = workers
+        self._device = device
 
-    def function(self, name: str, *, serial: bool = False) -> CpuFunction:
-        """Return an entry point; a serial one runs its grid on the calling thread, for dispatches with little to do."""
+    def function(self, name: str) -> CpuFunction:
+        """Return an entry point whose grid the host's threads share."""
+        return self._function(name, self._pool)
+
+    def serial(self, name: str) -> CpuFunction:
+        """Return an entry point that runs its grid on the calling thread."""
+        return self._function(name, None)
+
+    def ways(self, name: str) -> tuple[Way, ...]:
+        """Return the calling thread and, if there is one, the pool of host threads."""
+        device = self._device
+        alone = Way(self.serial(name), device.name)
+        if self._pool is None:
+            return (alone,)
+        return (alone, Way(self.function(name), device.name, start_ns=WAKING_NS, lanes=device.workers))
+
+    def _function(self, name: str, pool: ThreadPoolExecutor | None) -> CpuFunction:
         if name not in self._entries:
             raise CompileFailed(f"the kernel has no entry point {name!r}; it has {', '.join(self._entries)}")
         call = getattr(self._library, f"{name}_range")
         call.argtypes = (ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint32)
         call.restype = None
-        return CpuFunction(call, None if serial else self._pool, self._workers)
+        return CpuFunction(call, pool, self._device.workers)
 
 
 def wrap(source: str) -> tuple[str, dict[str, int]]:
@@ -114,7 +132,7 @@ def wrap(source: str) -> tuple[str, dict[str, int]]:
     return "\n".join(out) + "\n", entries
 
 
-class CpuDevice:
+class CpuDevice(Device):
     """The host's processor.
 
     Parameters
@@ -144,13 +162,17 @@ class CpuDevice:
         except OSError:  # a damaged cache entry: build it again
             path.unlink(missing_ok=True)
             loaded = ctypes.CDLL(str(library(text)))
-        return CpuKernel(loaded, entries, self._pool, self.workers)
+        return CpuKernel(loaded, entries, self._pool, self)
 
     def buffer(self, source: int | NDArray[Any]) -> CpuBuffer:
         """Return a zero-filled buffer of that many bytes, or one holding a copy of an array."""
+        nbytes = source if isinstance(source, int) else source.nbytes
+        try:
+            made = CpuBuffer(nbytes)
+        except (OSError, OverflowError, MemoryError, ValueError) as error:
+            raise DeviceFailed(f"{self.name} cannot reserve {nbytes:,} bytes: {error}", text=str(error)) from None
         if isinstance(source, int):
-            return CpuBuffer(source)
-        made = CpuBuffer(source.nbytes)
+            return made
         np.frombuffer(made, dtype=np.uint8)[: source.nbytes] = source.reshape(-1).view(np.uint8)
         return made
 
