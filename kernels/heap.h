@@ -17,7 +17,7 @@ struct Worker {
   const DEVICE uint* owner;    // owner block of each region
   const DEVICE uint* chain;    // next region of the same block, ~0 = none yet
   DEVICE Atomic32* used;       // cells in use in each region
-  DEVICE Atomic32* visited;    // a bit a cell: a task has been given it
+  Marks visited;               // a bit a cell: a task has been given it
   DEVICE Atomic32* remote;     // linear cells of each region written by other blocks
   DEVICE uint* rules;          // this thread's interactions by rule
   DEVICE ulong* items;         // this thread's items of the next frontier
@@ -93,7 +93,7 @@ FUNC void heap_unbind(THREAD Worker* w) {
 
 // Tell the log of an operation on a slot, and that an entry begins.
 FUNC void heap_log_op(THREAD Worker* w, uint op, uint slot, uint side) {
-#ifdef WATCH_LOG
+#ifdef WATCHED
   watch_log(&w->watch, LOG_OP, op | (side << 8), slot);
 #else
   (void)w; (void)op; (void)slot; (void)side;

@@ -22,6 +22,7 @@ static uint sim_load32(const uint* at, bool acquire);
 static void sim_store32(uint* at, uint word, bool release);
 static uint sim_or32(uint* at, uint bits);
 static bool sim_swap_if32(uint* at, uint seen, uint word);
+static void sim_op(uint op, uint slot, uint side);  // an operation on a slot is about to be done
 #endif
 
 // log: items of a thread, behind their number: kind << 60 | count << 32 | cell
@@ -49,6 +50,9 @@ struct Watch {
 };
 
 FUNC void watch_log(THREAD Watch* watch, uint kind, uint high, uint low) {
+#ifdef WATCH_YIELD
+  if (kind == LOG_OP) sim_op(high & 0xFFu, low, high >> 8);
+#endif
 #ifdef WATCH_LOG
   if (watch->log_count < watch->log_max) {
     watch->log[1u + watch->log_count] = ((ulong)kind << 60) | ((ulong)high << 32) | (ulong)low;
@@ -239,4 +243,22 @@ FUNC bool atomic_swap_if(Half place, uint seen, uint word) {
 typedef DEVICE ulong* Cells;
 typedef DEVICE Atomic32* Halves;
 typedef DEVICE Atomic32* Half;
+#endif
+
+// Bits that say which cells were visited: they lie outside the heap, but who sets one first matters.
+#ifdef WATCH_YIELD
+struct Mark {
+  Atomic32* at;
+};
+struct Marks {
+  Atomic32* at;
+  void operator=(Atomic32* words) { at = words; }
+  Mark operator+(ulong index) const {
+    const Mark mark = {at + index};
+    return mark;
+  }
+};
+FUNC uint atomic_or(Mark mark, uint bits) { return sim_or32((uint*)mark.at, bits); }
+#else
+typedef DEVICE Atomic32* Marks;
 #endif
