@@ -6,10 +6,9 @@ hands a term to the frontier machine and goes on with the heap that it leaves.
 
 from __future__ import annotations
 
-import operator
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -21,23 +20,17 @@ from hvm4viz.events import EVENT, OUTCOMES, PassRecord
 from hvm4viz.frontier import Fault, Frontier, Stop, auto_fuel, fault_of, settle, stalled, task_of
 from hvm4viz.heap import Heap
 from hvm4viz.kernel_text import abi
-from hvm4viz.primitives import Gnf, Normal, PrimitiveError, Steps, Weak, Wish, steps_of
-from hvm4viz.readback import Term
+from hvm4viz.nodes import HeapFull, Nodes
+from hvm4viz.primitives import Gnf, Normal, PrimitiveError, Steps, Weak, Wish, is_python, steps_of
 from hvm4viz.store import Store, copied
-from hvm4viz.term import CHR, CON, NIL, SUB_BIT, Tag, ext_of, pack, tag_of, val_of
+from hvm4viz.term import SUB_BIT, Tag, ext_of, pack, tag_of, val_of
 
 EVENTS_MAX: Final = 1 << 14
 """Cells that one pass of the evaluator visits at most."""
 
-_NIL, _NUM = pack(Tag.C00, NIL, 0), pack(Tag.NUM)
-_CON, _CHR = pack(Tag.C00 + 2, CON), pack(Tag.C00 + 1, CHR)
 _FRESH: Final = 4 << 60  # ITEM_FRESH
 _CONTENDED, _STARVED = OUTCOMES.index("contended"), OUTCOMES.index("starved")
 _ABORTED, _ERROR = OUTCOMES.index("aborted"), OUTCOMES.index("error")
-
-
-class HeapFull(Exception):
-    """No region is left for what the host wants to lay out."""
 
 
 @dataclass(slots=True)
@@ -51,7 +44,18 @@ class _Activation:
     frontier: Frontier | None = None
 
 
-class Evaluator:
+@dataclass(slots=True)
+class _Call:
+    """A primitive at work: its name and id, its argument cells, its steps and how many of them it has taken."""
+
+    name: str
+    number: int
+    cells: list[int]
+    steps: Steps
+    taken: int = 0
+
+
+class Evaluator(Nodes):
     """Runs a program that uses primitives.
 
     Parameters
@@ -65,12 +69,16 @@ class Evaluator:
         Whether the root's task lifts, for collapsing.
     on_log : callable
         Gets each line of ``%log`` as it comes.
+
+    Attributes
+    ----------
+    has_called : bool
+        Whether the last pass ended in a call of a Python function.
     """
 
     def __init__(self, store: Store, book: Any, *, root: int, lift: bool, on_log: Callable[[str], None]) -> None:
-        self.store = store
-        self.machine = store.machine
-        self.book = book
+        self._params = store.params(threads=1, tpb=1, flags=0)
+        super().__init__(store, book, view(self._params, abi.PARAMS))
         self.root = root
         self.on_log = on_log
         self.log: list[str] = []
@@ -80,11 +88,7 @@ class Evaluator:
         device = store.device
         self._step = store.serial("step_depth_first")
         self._settle = store.serial("settle_frontier")
-        self._params = store.params(threads=1, tpb=1, flags=0)
         self._param = memoryview(self._params).cast("I")  # type: ignore[arg-type]
-        self._state = device.buffer(abi.THREAD_STATE.itemsize)
-        self._state_view = view(self._state, abi.THREAD_STATE)
-        self._cells = memoryview(self._state).cast("I")  # type: ignore[arg-type]
         self._stack_size = 1 << 12
         self._stack: Buffer = device.buffer(8 * self._stack_size)
         self._stack_view: NDArray[np.uint64] = view(self._stack, np.uint64)
@@ -99,7 +103,10 @@ class Evaluator:
         self._flags = self._param[9] | abi.PARAM_ALONE
         self._main = _Activation(device.buffer(abi.RECORD.itemsize), 0, abi.PARAM_LIFT if lift else 0)
         self._acts = [self._main]
-        self._steps: list[Steps] = []
+        self._calls: list[_Call] = []
+        self._ready: tuple[Stop | None, BaseException | None] | None = None
+        self._has_written = False
+        self.has_called = False
         self._extra = 0
         self._opens = self._fills = self._woken = 0
         self._is_waking = False
@@ -108,111 +115,6 @@ class Evaluator:
         self._last = time.perf_counter_ns()
 
     # ---- what primitives use
-
-    def word(self, cell: int) -> int:
-        """Return the word in a cell, without a SUB bit."""
-        return int(self.store.words[cell]) & ~SUB_BIT
-
-    def put(self, cell: int, word: int) -> None:
-        """Write a cell that this evaluator has laid out."""
-        self.store.words[cell] = word
-
-    def term(self, cell: int, call: object) -> Term:
-        """Return the term in a cell, for one call of a primitive."""
-        return Term(self.store.words, cell, self.book, call=call)
-
-    def alloc(self, cells: int) -> int:
-        """Return the first of so many adjacent free cells."""
-        state, size = self._cells, self.machine.region_size
-        if cells > size:
-            raise HeapFull(f"a node of {cells} cells does not fit a region of {size}; re-run with a larger region_size")
-        while state[1] - state[0] < cells:
-            region = int(self.store.regions.chain[state[2]])
-            if region == abi.NO_REGION:
-                region = self._give()
-            state[2], state[0], state[1] = region, region * size, (region + 1) * size
-        loc = state[0]
-        state[0] = loc + cells
-        self.store.used_view[state[2]] += cells
-        return loc
-
-    def _give(self) -> int:
-        regions = self.store.regions
-        if regions.in_use >= regions.limit:
-            raise HeapFull(regions.full_message("the CPU evaluator"))
-        given = regions.give(0)
-        self._reassigned.append(given)
-        return given[0]
-
-    def node(self, fields: Sequence[int]) -> int:
-        """Lay out adjacent fields; return where."""
-        if not fields:
-            return 0
-        loc = self.alloc(len(fields))
-        for i, word in enumerate(fields):
-            self.store.words[loc + i] = word
-        return loc
-
-    def binder(self) -> int:
-        """Lay out the binder of a lambda."""
-        cells = self._param[7]
-        loc = self.alloc(cells)
-        self.store.words[loc + 1] = 0
-        if cells > 2:
-            self.store.words[loc + 2] = 0xFFFFFFFF
-        return loc
-
-    def clone(self, label: int, word: int) -> tuple[int, int]:
-        """Duplicate a term: return both ends of a new slot."""
-        slot = self.alloc(self._param[6])
-        self.store.words[slot] = word
-        self.store.words[slot + 1] = 0
-        return pack(Tag.DP0, label, slot), pack(Tag.DP1, label, slot)
-
-    def encode(self, value: Any, name: str, call: object) -> int:
-        """Return the word of what a Python primitive gave back.
-
-        Raises
-        ------
-        PrimitiveError
-            If it is no Term of this very call, int, str or list of these.
-        """
-        given: set[int] = set()
-        words = self.store.words
-
-        def listed(items: list[int]) -> int:
-            word = _NIL
-            for item in reversed(items):
-                cell = self.alloc(2)
-                words[cell], words[cell + 1] = item, word
-                word = _CON | cell
-            return word
-
-        def character(c: str) -> int:
-            cell = self.alloc(1)
-            words[cell] = _NUM | ord(c)
-            return _CHR | cell
-
-        def encoded(value: Any) -> int:
-            if isinstance(value, Term):
-                if value.call is not call:
-                    raise PrimitiveError(f"%{name} gave back a Term of another call or run; give a copy: .python()")
-                if value.word in given and value.children:
-                    raise PrimitiveError(f"%{name} gave the same Term back twice; terms are linear: give a copy")
-                given.add(value.word)
-                return value.word
-            if isinstance(value, str):
-                return listed([character(c) for c in value])
-            if isinstance(value, list | tuple):
-                return listed([encoded(item) for item in value])  # type: ignore[misc]
-            try:
-                return _NUM | (operator.index(value) & 0xFFFFFFFF)
-            except TypeError:
-                raise PrimitiveError(
-                    f"%{name} gave back {type(value).__name__}; it must give a Term, an int, a str or a list of these"
-                ) from None
-
-        return encoded(value)
 
     def count_log(self, interactions: int) -> None:
         """Count the applications by which HVM4 keeps the text of a log line."""
@@ -252,7 +154,24 @@ class Evaluator:
             self._stack_view = view(self._stack, np.uint64)
 
     def idle(self) -> Stop | None:
-        """Make the next pass ready: finish frontier runs, wake tasks whose variable was filled late."""
+        """Make the next pass ready, unless the last step has done so already."""
+        if self._ready is None:
+            self._make_ready()
+        assert self._ready is not None
+        stop, error = self._ready
+        self._ready = None
+        if error is not None:
+            raise error
+        return stop
+
+    def _make_ready(self) -> None:
+        try:
+            self._ready = self._next_pass(), None
+        except BaseException as error:  # noqa: BLE001  (told of behind the record of the pass, by idle)
+            self._ready = None, error
+
+    def _next_pass(self) -> Stop | None:
+        """Finish frontier runs, wake tasks whose variable was filled late; return why there is no next pass, if so."""
         while True:
             act = self._acts[-1]
             if act.frontier is not None:
@@ -271,12 +190,25 @@ class Evaluator:
             return Stop("done")
 
     def step(self) -> tuple[PassRecord, Stop | None]:
-        """Run one pass."""
-        act = self._acts[-1]
-        if act.frontier is not None:
-            record, stop = act.frontier.step()
-            return record, stop
-        param, io = self._param, self._io_view
+        """Run one pass; what the host itself does before the next one belongs to it."""
+        self._has_written = self.has_called = False
+        frontier = self._acts[-1].frontier
+        record, stop, written = self._run_pass() if frontier is None else frontier.run_pass()
+        if stop is None:
+            if frontier is not None and not frontier.width:
+                record = replace(record, rules=record.rules.copy())  # the join of what wakes counts anew
+                self._has_written = True
+            self._make_ready()
+        if self._reassigned:
+            given, self._reassigned = self._reassigned, []
+            in_use = self.store.regions.in_use
+            record = replace(record, given=(*record.given, *given), cells=self.store.used_view[:in_use])
+        if self.store.mirror is not None:
+            record = replace(record, deltas=self.store.changes(None if self._has_written else written))
+        return record, stop
+
+    def _run_pass(self) -> tuple[PassRecord, Stop | None, NDArray[np.int64] | None]:
+        act, param, io = self._acts[-1], self._param, self._io_view
         param[4] = self.store.now
         param[5] = auto_fuel(1)
         param[9] = self._flags | act.flags
@@ -302,9 +234,12 @@ class Evaluator:
         counted = int(state["counted_lo"])
         self._woken += counted if self._is_waking else 0
         stop = self._after(act, stopped, events)
-        return self._record(events, counted, begun, ended), stop
+        record, written = self._record(events, counted, begun, ended)
+        return record, stop, written
 
-    def _record(self, events: NDArray[np.void], counted: int, begun: int, ended: int) -> PassRecord:
+    def _record(
+        self, events: NDArray[np.void], counted: int, begun: int, ended: int
+    ) -> tuple[PassRecord, NDArray[np.int64] | None]:
         store, extra = self.store, self._extra
         self._extra = 0
         rules = self._rule_view.astype(np.uint64)
@@ -312,7 +247,7 @@ class Evaluator:
         if extra and store.count:
             rules[store.kernel.names.index("APP-LAM")] += extra
         given, self._reassigned = tuple(self._reassigned), []
-        ops, _written = store.read_log(np.zeros(1, np.uint32), np.ones(len(events), bool))
+        ops, written = store.read_log(np.zeros(1, np.uint32), np.ones(len(events), bool))
         now = time.perf_counter_ns()
         record = PassRecord(
             index=store.passes,
@@ -332,7 +267,7 @@ class Evaluator:
         )
         store.passes += 1
         self._last = now
-        return record
+        return record, written
 
     def _after(self, act: _Activation, stopped: int, events: NDArray[np.void]) -> Stop | None:
         try:
@@ -379,15 +314,20 @@ class Evaluator:
             name, arity = self.book.prims[number]
             words = [int(self.store.words[val_of(hand) + i]) for i in range(arity)]
         start = self.node(words)
-        self._steps.append(steps_of(self, name, number, [start + i for i in range(arity)]))
+        cells = [start + i for i in range(arity)]
+        self._calls.append(_Call(name, number, cells, steps_of(self, name, number, cells)))
 
     def _resume(self) -> Stop | None:
         """Go on with the innermost primitive: it wants something reduced, or it has returned to its caller."""
-        steps = self._steps[-1]
+        call = self._calls[-1]
+        self._has_written = True
         try:
-            self._begin(next(steps))
+            wish = next(call.steps)
+            call.taken += 1
+            self._begin(wish)
         except StopIteration as end:
-            self._steps.pop()
+            self._calls.pop()
+            self.has_called |= is_python(call.name)
             record = view(self._acts[-1].record, abi.RECORD)
             record["hand"], record["flags"] = end.value, 0
         except PrimitiveError as error:
@@ -400,8 +340,7 @@ class Evaluator:
     def _begin(self, wish: Wish) -> None:
         if isinstance(wish, Gnf):
             frontier = Frontier(self.store, root=wish.cell, is_fresh=False)
-            frontier.note(self._reassigned)
-            self._reassigned = []
+            self._reassigned += frontier.take_given()
             self._acts.append(_Activation(self._main.record, self._depth, 0, frontier=frontier))
             return
         flags = abi.PARAM_WEAK if isinstance(wish, Weak) else 0
@@ -423,6 +362,7 @@ class Evaluator:
             return False
         self._opens = self._fills = self._woken = 0
         cells = self.late(self.root)
+        self._has_written = True
         self.store.forget_visits()
         self.inject(cells)
         self._is_waking = len(cells) > 0

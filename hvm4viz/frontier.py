@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -238,9 +238,10 @@ class Frontier:
         if lost:
             raise self._lost(lost)
 
-    def note(self, given: Sequence[tuple[int, int]]) -> None:
-        """Tell of regions that were given before this run, in its first pass."""
-        self._reassigned = [*given, *self._reassigned]
+    def take_given(self) -> list[tuple[int, int]]:
+        """Return the regions that changed hands when this run began, so that they are told of once."""
+        given, self._reassigned = self._reassigned, []
+        return given
 
     # ---- one pass
 
@@ -274,6 +275,17 @@ class Frontier:
 
     def step(self) -> tuple[PassRecord, Stop | None]:
         """Run one pass; return what it did, and why the run must end, if it must."""
+        record, stop, written = self.run_pass()
+        if self.store.mirror is None:
+            return record, stop
+        if stop is None and self.feed is None and not self.width and not self.parked:
+            # What the host itself changes before the next pass belongs to this one.
+            record = replace(record, rules=record.rules.copy())  # the join of what wakes counts anew
+            written = None if self.wake_late() else written
+        return replace(record, deltas=self.store.changes(written)), stop
+
+    def run_pass(self) -> tuple[PassRecord, Stop | None, NDArray[np.int64] | None]:
+        """Run one pass; return what it did, why the run must end, and which cells were written, if that is known."""
         if self.store.renew():
             self._space.move()
             self._look()
@@ -300,7 +312,7 @@ class Frontier:
             self._opens += int(self._state_view["opens"].sum())
             self.feed(self._run_events(width))
         self._join_frontiers()
-        given, self._reassigned = self._reassigned, []
+        given = self.take_given()
         if sums[3]:
             fresh, full = self.store.regions.feed(self._state_view)
             given = given + fresh
@@ -314,9 +326,9 @@ class Frontier:
         self._fills += sums[10]
         if self._is_waking:  # what was woken may have stopped behind the next slot: look again, as long as it goes on
             self._woken += sums[4]
-        ops, _written = NO_OPS, None
+        ops, written = NO_OPS, None
         if segments is not None:
-            ops, _written = self.store.read_log(segments, self._event_view["outcome"][:width] != 0)
+            ops, written = self.store.read_log(segments, self._event_view["outcome"][:width] != 0)
         now = time.perf_counter_ns()
         record = PassRecord(
             index=self.store.passes,
@@ -342,7 +354,7 @@ class Frontier:
             self._work_ns += ((ended - begun) / self._work - self._work_ns) / 8
         if stop is None and self.is_stuck(record) and not self.break_cycle():
             stop = Stop("stalled", stalled(len(record.events)))
-        return record, stop
+        return record, stop, written
 
     def _way(self, width: int) -> Way:
         """Choose where to run the next pass: where one with as much work as the last one should take the least time.

@@ -81,6 +81,11 @@ def primitive(name: str, *, arity: int) -> Callable[[Callable[..., Any]], Callab
     return register
 
 
+def is_python(name: str) -> bool:
+    """Tell whether a primitive is a Python function, which may do anything."""
+    return name not in ("log", "gnf", "nf")
+
+
 def steps_of(machine: Evaluator, name: str, number: int, cells: list[int]) -> Steps:
     """Return the generator that runs a primitive on argument cells."""
     if name == "log":

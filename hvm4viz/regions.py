@@ -89,11 +89,10 @@ class Regions:
         Returns
         -------
         given : list of (int, int)
-            (region, block), in order.
+            (region, block), in order; none if the heap is full.
         full : str
             Empty, or why the heap is full and which setting to change.
         """
-        given: list[tuple[int, int]] = []
         tpb = len(states) // self.blocks
         slice_cells = self.machine.region_size // tpb
         wanted: dict[int, int] = {}
@@ -101,17 +100,21 @@ class Regions:
             need, node = int(states["need"][thread]), int(states["need_node"][thread])
             if node > slice_cells:
                 size = tpb * max(FIELDS_MAX, 1 << (node - 1).bit_length())  # then every constructor fits
-                return given, (
+                return [], (
                     f"a node of {node} cells does not fit a slice of {slice_cells} (region_size "
                     f"{self.machine.region_size} / threads_per_block {tpb}); re-run with region_size={size}"
                 )
             block = int(thread) // tpb
             wanted[block] = max(wanted.get(block, 0), -(-need // (slice_cells - node + 1)))
+        free = self.limit - self.in_use
+        counts: dict[int, int] = {}
         for block, need in wanted.items():
-            free = self.limit - self.in_use
-            if need > free:
-                return given, self.full_message(f"block {block}, which needs {need}")
-            count = max(need, min(self._grant[block], free // (4 * self.blocks)))
+            if need > free:  # nothing is given: a run that goes on with more heap finds all as it was
+                return [], self.full_message(f"block {block}, which needs {need}")
+            counts[block] = max(need, min(self._grant[block], free // (4 * self.blocks)))
+            free -= counts[block]
+        given: list[tuple[int, int]] = []
+        for block, count in counts.items():
             self._grant[block] = min(2 * self._grant[block], 1 << 20)
             given += [self.give(block) for _ in range(count)]
         return given, ""

@@ -7,9 +7,10 @@ from typing import Any, Final, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from hvm4viz.deltas import Mirror
 from hvm4viz.device.base import Buffer, Device, Function, Way, view
 from hvm4viz.errors import DeviceFailed, KernelFault
-from hvm4viz.events import NO_OPS
+from hvm4viz.events import NO_DELTAS, NO_OPS
 from hvm4viz.kernel_text import abi
 from hvm4viz.kernel_text.source import Kernel
 from hvm4viz.regions import Regions
@@ -61,6 +62,8 @@ class Store:
         What the kernel writes down, if it does.
     shadow : Shadow or None
         Who touched what, if the kernel remembers.
+    mirror : Mirror or None
+        The heap as it was when the last pass ended, if changes are asked for.
 
     Raises
     ------
@@ -86,6 +89,7 @@ class Store:
         self.kernel = kernel
         self.count = count
         self.passes = 0
+        self.mirror: Mirror | None = None
         self._stamps = stamps
         self._is_alone = alone
         self.laid = len(words)
@@ -149,6 +153,8 @@ class Store:
         self.shadow = Shadow(device, len(self.words)) if self.shadow else None
         self._look()
         self.regions.owner, self.regions.chain = self.owner_view, view(self.chain, np.uint32)
+        if self.mirror is not None:
+            self.watch_changes()
         return True
 
     def _check_layout(self) -> None:
@@ -163,6 +169,19 @@ class Store:
     ) -> tuple[NDArray[np.void], NDArray[np.int64] | None]:
         """Take what the kernel wrote down in a pass; see ``Log.read``. Without a log: nothing, and not known."""
         return (NO_OPS, None) if self.log is None else self.log.read(first, ran)
+
+    def watch_changes(self) -> None:
+        """From now on, keep a copy of the heap to tell what each pass changed."""
+        self.mirror = Mirror(self.words, self.cells_in_use)
+
+    def changes(self, written: NDArray[np.int64] | None = None) -> NDArray[np.void]:
+        """Return the cells that differ from what they were at the last call; see ``Mirror.changes``."""
+        return NO_DELTAS if self.mirror is None else self.mirror.changes(self.cells_in_use, written)
+
+    @property
+    def cells_in_use(self) -> int:
+        """Cells of all regions in use."""
+        return self.regions.in_use * self.machine.region_size
 
     def function(self, name: str) -> Function:
         """Return an entry point whose grid the device runs in parallel."""

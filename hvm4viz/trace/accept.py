@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 from collections.abc import Mapping
 from typing import Any, Final, cast
 
 import numpy as np
 
 from hvm4viz.errors import UnsupportedVersion
-from hvm4viz.events import ORIGINS, OUTCOMES, REASONS, RunEnd, RunHeader
+from hvm4viz.events import OPERATIONS, ORIGINS, OUTCOMES, REASONS, RunEnd, RunHeader
 from hvm4viz.trace import format as fmt
 from hvm4viz.trace.columns import Chunk
 
-LEVELS: Final = ("off", "counts", "events")
+LEVELS: Final = ("off", "counts", "events", "full")
 
 SPARE_REGIONS: Final = 1 << 16
 """Region numbers beyond the regions known to be in use that are still accepted."""
@@ -33,19 +31,20 @@ def accept_header(facts: dict[str, Any], metadata: Mapping[bytes, memoryview]) -
         If it uses outcomes, reasons, origins or a level that this version does not know.
     """
     for name, known in fmt.TABLES_OF_CODES.items():
-        if tuple(facts[name]) != known[: len(facts[name])]:
+        found = facts.get(name, []) if name == "operations" else facts[name]  # format 1 has no operations
+        if tuple(found) != known[: len(found)]:
             raise UnsupportedVersion(f"the trace has other {name} than this version of hvm4viz knows; update hvm4viz")
-    if facts["level"] not in LEVELS:
-        raise UnsupportedVersion(f"this version of hvm4viz knows no level {facts['level']!r}; update hvm4viz")
-    for name, (low, high) in _RANGES.items():
-        if not low <= _whole_number(facts[name]) <= high:
-            raise ValueError(f"{name} is {facts[name]}, it must be from {low} to {high:,}")
+    level = accept_level(facts)
+    accept_threads(facts)
     limit = facts["limit"]
     texts = fmt.unpack_texts(metadata[fmt.FILES_KEY])
-    try:
-        regions = np.frombuffer(base64.b64decode(bytes(metadata[fmt.REGIONS_KEY]), validate=True), "<u4")
-    except binascii.Error as error:
-        raise ValueError(f"owners of regions: {error}") from None
+    regions = fmt.unpack_array(metadata[fmt.REGIONS_KEY], "<u4")
+    heap = fmt.unpack_array(metadata[fmt.HEAP_KEY] if level == "full" else b"", "<u8")
+    if heap.size > regions.size * facts["region_size"]:
+        raise ValueError(f"the heap has {heap.size:,} cells, more than its {regions.size:,} regions")
+    units = tuple(map(_whole_number, facts.get("units", [0])))
+    if any(not 0 <= place < max(len(texts) // 2, 1) for place in units):
+        raise ValueError(f"the units {str(units)[:40]} are no places among {len(texts) // 2} files")
     machine = facts["machine"]
     if not isinstance(machine, dict):
         raise TypeError("the machine is no object")
@@ -62,7 +61,39 @@ def accept_header(facts: dict[str, Any], metadata: Mapping[bytes, memoryview]) -
         regions=regions,
         device=_text(facts["device"]),
         kernel=_text(facts["kernel"]),
+        heap=heap,
+        root=_whole_number(facts.get("root", 0)),
+        stamps=_whole_number(facts.get("stamps", 0)),
+        units=units,
     )
+
+
+def accept_level(facts: dict[str, Any]) -> str:
+    """Take the level of a recording.
+
+    Raises
+    ------
+    UnsupportedVersion
+        If this version does not know it.
+    """
+    level = facts["level"]
+    if level not in LEVELS:
+        raise UnsupportedVersion(f"this version of hvm4viz knows no level {level!r}; update hvm4viz")
+    return level
+
+
+def accept_threads(facts: dict[str, Any]) -> int:
+    """Take the number of logical threads.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If it makes no sense.
+    """
+    for name, (low, high) in _RANGES.items():
+        if not low <= _whole_number(facts[name]) <= high:
+            raise ValueError(f"{name} is {facts[name]}, it must be from {low} to {high:,}")
+    return facts["blocks"] * facts["threads_per_block"]
 
 
 def accept_end(facts: dict[str, Any], metadata: Mapping[bytes, memoryview]) -> RunEnd | None:
@@ -131,13 +162,36 @@ class Bounds:
             ("events", "reason"): len(REASONS),
             ("events", "side"): 2,
             ("events", "origin"): len(ORIGINS),
+            ("ops", "slot"): self.regions_max * header.region_size,
+            ("ops", "op"): len(OPERATIONS),
+            ("ops", "side"): 2,
+            ("deltas", "cell"): self.regions_max * header.region_size,
+            ("image", "cell"): self.regions_max * header.region_size,
         }
         if chunk.rows["device"].max(initial=0) >= max(n_devices, 1):
             raise ValueError("a pass ran on a device without a name")
         for (table, name), bound in bounds.items():
+            if table not in chunk.tables:
+                continue
             column = chunk.tables[table].column(name)
             if column.size and column.max() >= bound:
                 raise ValueError(f"{table}: {name} {column.max():,} is not below {bound:,}")
+
+
+def accept_operations(chunk: Chunk) -> None:
+    """Check that each operation belongs to an event of its pass; a pass in several batches is looked at as a whole.
+
+    Raises
+    ------
+    ValueError
+        If one does not.
+    """
+    ops = chunk.tables.get("ops")
+    if ops is None or not ops.n_values:
+        return
+    lengths = np.diff(chunk.tables["events"].offsets)
+    if (ops.column("event") >= lengths[ops.rows()]).any():
+        raise ValueError("ops: an event is none of its pass")
 
 
 def _whole_number(value: object) -> int:

@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from hvm4viz.events import EVENT, OUTCOMES
+from hvm4viz.events import DELTA, EVENT, OP, OUTCOMES
 
 ROW: Final = np.dtype(
     [
@@ -35,6 +35,24 @@ TABLES: Final[dict[str, np.dtype[np.void]]] = {
 }
 """What a pass has any number of. ``cells`` holds changes since the pass before; ``pairs`` counts deferrals by
 (home region, owner region) where the events themselves are not kept; the rest are counts of the pass, without zeros."""
+
+IMAGE: Final = np.dtype([("cell", "<u4"), ("word", "<u8")])
+STATE: Final = np.dtype([("byte", "u1")])
+
+FULL_TABLES: Final[dict[str, np.dtype[np.void]]] = {"ops": OP, "deltas": DELTA, "image": IMAGE, "state": STATE}
+"""What level ``full`` has besides: ``image`` are the cells that are not zero at the end of the pass, ``state`` is the
+state of the machine then; both are there now and then."""
+
+ALL_TABLES: Final = TABLES | FULL_TABLES
+
+LONG_TABLES: Final = ("events", *FULL_TABLES)
+"""Tables of which one pass may have so much that it takes several batches."""
+
+
+def tables_of(level: str) -> dict[str, np.dtype[np.void]]:
+    """Return the tables that a recording of this level has."""
+    return ALL_TABLES if level == "full" else TABLES
+
 
 N_OUTCOMES: Final = len(OUTCOMES)
 DEFERRED: Final = OUTCOMES.index("deferred")
@@ -80,7 +98,10 @@ class Ragged:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A run of passes; ``kept`` tells whether their events are in it, or only their counts."""
+    """A run of passes; ``kept`` tells whether their events are in it, or only their counts.
+
+    Every chunk of a recording has the same tables, those of its level.
+    """
 
     first: int
     kept: bool
@@ -143,7 +164,8 @@ def merge(chunks: Iterable[Chunk], bytes_max: int) -> Iterator[Chunk]:
 def _merged(chunks: list[Chunk]) -> Chunk:
     if len(chunks) == 1:
         return chunks[0]
-    tables = {name: join((chunk.tables[name] for chunk in chunks), dtype) for name, dtype in TABLES.items()}
+    names = chunks[0].tables
+    tables = {name: join((chunk.tables[name] for chunk in chunks), ALL_TABLES[name]) for name in names}
     return Chunk(chunks[0].first, chunks[0].kept, np.concatenate([chunk.rows for chunk in chunks]), tables)
 
 

@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,15 +18,21 @@ from typing import Any, Final, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from hvm4viz.events import ORIGINS, OUTCOMES, REASONS
+from hvm4viz.events import OPERATIONS, ORIGINS, OUTCOMES, REASONS
 from hvm4viz.trace.arrow import pa
-from hvm4viz.trace.columns import ROW, TABLES, Chunk, Ragged, no_values
+from hvm4viz.trace.columns import ALL_TABLES, LONG_TABLES, ROW, Chunk, Ragged, no_values, tables_of
 
-VERSION: Final = 1
-"""Version of the format; a reader refuses newer ones."""
+VERSION: Final = 2
+"""Version of the format that is written; a reader refuses newer ones. 1: no level ``full``, threads in 32 bits."""
 
 EVENTS_PER_BATCH_MAX: Final = 1 << 20
-"""Events of one batch: 24 MiB, so that a reader's cap of 64 MiB a batch holds."""
+"""Events of one batch: at most 24 MiB, so that a reader's cap of 64 MiB a batch holds."""
+
+FULL_PER_BATCH_MAX: Final = 1 << 19
+"""Events, operations, changed cells, cells of an image and bytes of a state in one batch: 33 MiB together."""
+
+SHORT_THREADS: Final = 1 << 16
+"""Up to so many threads, their numbers take two bytes each in the file."""
 
 FILE_BYTES_MAX: Final = 4 << 30
 """Bytes of a file that ``open_trace`` accepts unless told otherwise."""
@@ -39,28 +46,46 @@ METADATA_BYTES_MAX: Final = 1 << 20
 TEXT_BYTES_MAX: Final = 192 << 20
 """Bytes of all metadata of the first batch (source texts) and the last one (result lines)."""
 
+PACKED_BYTES_MAX: Final = 96 << 20
+"""Bytes that the heap at the start, and again the state at the end, may take in metadata."""
+
 PASSES_MAX: Final = 1_000_000
 """Passes of one file that ``open_trace`` accepts unless told otherwise."""
 
 FORMAT_KEY, HEADER_KEY, CRC_KEY = b"hvm4viz.format", b"hvm4viz.header", b"hvm4viz.crc32"
 BATCH_KEY, FILES_KEY, REGIONS_KEY = b"hvm4viz.batch", b"hvm4viz.files", b"hvm4viz.regions"
+HEAP_KEY, STATE_KEY = b"hvm4viz.heap", b"hvm4viz.state"
 LINES_KEY, LOG_KEY = b"hvm4viz.lines", b"hvm4viz.log"
 
-TABLES_OF_CODES: Final = {"outcomes": OUTCOMES, "reasons": REASONS, "origins": ORIGINS}
+TABLES_OF_CODES: Final = {"outcomes": OUTCOMES, "reasons": REASONS, "origins": ORIGINS, "operations": OPERATIONS}
+"""Names by code, as the header lists them; a file may know fewer of each."""
 
 
-def _arrow_type(dtype: np.dtype[Any]) -> Any:
-    if dtype.names is None:
-        return pa.from_numpy_dtype(dtype)
-    return pa.struct([(name, _arrow_type(dtype[name])) for name in dtype.names])
+def schema(level: str, threads: int, version: int = VERSION) -> Any:
+    """Return the columns of a file: numbers, and lists of records of numbers.
+
+    Parameters
+    ----------
+    level : str
+        How much is recorded.
+    threads : int
+        Logical threads of the machine.
+    version : int
+        Version of the format.
+    """
+    is_short = version > 1 and threads <= SHORT_THREADS
+    return pa.schema(
+        [("pass", pa.uint32())]
+        + [(name, pa.from_numpy_dtype(ROW[name])) for name in ROW.names or ()]
+        + [(name, pa.list_(_record_type(dtype, is_short=is_short))) for name, dtype in tables_of(level).items()]
+    )
 
 
-SCHEMA: Final[Any] = pa.schema(
-    [("pass", pa.uint32())]
-    + [(name, _arrow_type(ROW[name])) for name in ROW.names or ()]
-    + [(name, pa.list_(_arrow_type(dtype))) for name, dtype in TABLES.items()]
-)
-"""Columns of the file: numbers, and lists of records of numbers."""
+def _record_type(dtype: np.dtype[np.void], *, is_short: bool) -> Any:
+    types = {name: pa.from_numpy_dtype(dtype[name]) for name in dtype.names or ()}
+    if is_short and "thread" in types:
+        types["thread"] = pa.uint16()
+    return pa.struct(list(types.items()))
 
 
 def to_json(value: object) -> bytes:
@@ -127,57 +152,66 @@ def values_crc(batch: Any, metadata: Mapping[bytes, bytes | memoryview]) -> str:
 
 
 def _leaves(batch: Any) -> Iterator[NDArray[Any]]:
-    for name in ("pass", *(ROW.names or ())):
-        yield batch.column(name).to_numpy()
-    for name in TABLES:
-        column = batch.column(name)
+    for column in batch.columns:
+        if not pa.types.is_list(column.type):
+            yield column.to_numpy()
+            continue
         yield column.offsets.to_numpy()
         for field in column.values.flatten():
             yield field.to_numpy()
 
 
-def to_batches(chunk: Chunk) -> Iterator[tuple[Any, dict[str, Any]]]:
-    """Turn a chunk into Arrow batches, each with its part of the metadata."""
-    events = chunk.tables["events"]
-    starts = range(0, max(events.n_values, 1), EVENTS_PER_BATCH_MAX) if chunk.n_passes == 1 else range(1)
-    for part, start in enumerate(starts):
-        stop = start + EVENTS_PER_BATCH_MAX if chunk.n_passes == 1 else events.n_values
+def to_batches(chunk: Chunk, columns: Any) -> Iterator[tuple[Any, dict[str, Any]]]:
+    """Turn a chunk into Arrow batches of these columns, each with its part of the metadata."""
+    most = FULL_PER_BATCH_MAX if "deltas" in chunk.tables else EVENTS_PER_BATCH_MAX
+    longest = max(chunk.tables[name].n_values for name in LONG_TABLES if name in chunk.tables)
+    is_one = chunk.n_passes > 1 or longest <= most
+    n_parts = 1 if is_one else -(-longest // most)
+    for part in range(n_parts):
         facts = {
             "kind": "passes",
             "first": chunk.first,
             "rows": chunk.n_passes,
             "kept": chunk.kept,
             "part": part,
-            "parts": len(starts),
+            "parts": n_parts,
         }
-        yield _to_batch(chunk, start, min(stop, events.n_values), with_counts=part == 0), facts
+        bounds = (0, longest) if is_one else (part * most, (part + 1) * most)
+        yield _to_batch(chunk, columns, bounds, with_counts=part == 0), facts
 
 
-def _to_batch(chunk: Chunk, start: int, stop: int, *, with_counts: bool) -> Any:
+def _to_batch(chunk: Chunk, columns: Any, bounds: tuple[int, int], *, with_counts: bool) -> Any:
+    """Take values ``bounds`` of every long table, and of the others all or nothing."""
     n_rows = chunk.n_passes
-    columns = [pa.array(np.arange(chunk.first, chunk.first + n_rows, dtype=np.uint32))]
     rows = chunk.rows if with_counts else np.zeros(n_rows, ROW)
-    columns += [pa.array(np.ascontiguousarray(rows[name])) for name in ROW.names or ()]
-    for name, dtype in TABLES.items():
-        table = chunk.tables[name]
-        if name == "events":
-            offsets = np.clip(table.offsets, start, stop) - start
-            columns.append(_to_lists(table, dtype, offsets, start, stop))
+    arrays = [pa.array(np.arange(chunk.first, chunk.first + n_rows, dtype=np.uint32))]
+    arrays += [pa.array(np.ascontiguousarray(rows[name])) for name in ROW.names or ()]
+    for field in columns:
+        table = chunk.tables.get(field.name)
+        if table is None:
+            continue
+        if field.name in LONG_TABLES:
+            start, stop = (min(bound, table.n_values) for bound in bounds)
+            arrays.append(_to_lists(table, field.type, np.clip(table.offsets, start, stop) - start, start, stop))
         else:
-            table = table if with_counts else no_values(n_rows, dtype)
-            columns.append(_to_lists(table, dtype, table.offsets, 0, table.n_values))
-    return pa.record_batch(columns, schema=SCHEMA)
+            table = table if with_counts else no_values(n_rows, ALL_TABLES[field.name])
+            arrays.append(_to_lists(table, field.type, table.offsets, 0, table.n_values))
+    return pa.record_batch(arrays, schema=columns)
 
 
-def _to_lists(table: Ragged, dtype: np.dtype[np.void], offsets: NDArray[np.int64], start: int, stop: int) -> Any:
-    fields = [pa.array(np.ascontiguousarray(table.column(name, start, stop))) for name in dtype.names or ()]
-    values = pa.StructArray.from_arrays(fields, fields=list(_arrow_type(dtype)))
-    return pa.ListArray.from_arrays(pa.array(offsets.astype(np.int32)), values)
+def _to_lists(table: Ragged, type_: Any, offsets: NDArray[np.int64], start: int, stop: int) -> Any:
+    fields = list(type_.value_type)
+    values = [
+        pa.array(np.ascontiguousarray(table.column(field.name, start, stop), field.type.to_pandas_dtype()))
+        for field in fields
+    ]
+    records = pa.StructArray.from_arrays(values, fields=fields)
+    return pa.ListArray.from_arrays(pa.array(offsets.astype(np.int32)), records)
 
 
-def no_rows() -> Any:
+def no_rows(columns: Any) -> Any:
     """Return a batch without a row, to carry metadata."""
-    return pa.record_batch([pa.array([], field.type) for field in SCHEMA], schema=SCHEMA)
+    return pa.record_batch([pa.array([], field.type) for field in columns], schema=columns)
 
 
 def from_batch(batch: Any, facts: dict[str, Any]) -> Chunk:
@@ -197,7 +231,7 @@ def from_batch(batch: Any, facts: dict[str, Any]) -> Chunk:
     for name in ROW.names or ():
         rows[name] = batch.column(name).to_numpy()
     tables: dict[str, Ragged] = {}
-    for name, dtype in TABLES.items():
+    for name in batch.schema.names[1 + len(ROW.names or ()) :]:
         column = batch.column(name)
         values = column.values
         if column.null_count or values.null_count:
@@ -205,6 +239,23 @@ def from_batch(batch: Any, facts: dict[str, Any]) -> Chunk:
         offsets = column.offsets.to_numpy().astype(np.int64)
         if offsets[0] != 0 or offsets[-1] != len(values):
             raise ValueError(f"column {name!r} has values of no pass")
-        fields = dict(zip(dtype.names or (), (field.to_numpy() for field in values.flatten()), strict=True))
+        names = ALL_TABLES[name].names or ()
+        fields = dict(zip(names, (field.to_numpy() for field in values.flatten()), strict=True))
         tables[name] = Ragged(offsets, fields)
     return Chunk(first=first, kept=bool(facts["kept"]), rows=rows, tables=tables)
+
+
+def pack_array(array: NDArray[Any]) -> bytes:
+    """Encode an array as metadata may hold it: its bytes in base64, little-endian."""
+    return base64.b64encode(np.ascontiguousarray(array, array.dtype.newbyteorder("<")).tobytes())
+
+
+def unpack_array(packed: bytes | memoryview, dtype: str) -> NDArray[Any]:
+    """Decode what ``pack_array`` encoded.
+
+    Raises
+    ------
+    ValueError
+        If it is nothing of the kind.
+    """
+    return np.frombuffer(base64.b64decode(bytes(packed), validate=True), dtype)

@@ -13,11 +13,19 @@ from typing import Any, Final
 import numpy as np
 
 from hvm4viz.errors import DamagedTrace, NotATrace, TraceError, TraceTooLarge, UnsupportedVersion
-from hvm4viz.events import EVENT, RunEnd
+from hvm4viz.events import RunEnd
 from hvm4viz.trace import format as fmt
-from hvm4viz.trace.accept import Bounds, accept_end, accept_header, accept_names
+from hvm4viz.trace.accept import (
+    Bounds,
+    accept_end,
+    accept_header,
+    accept_level,
+    accept_names,
+    accept_operations,
+    accept_threads,
+)
 from hvm4viz.trace.arrow import pa
-from hvm4viz.trace.columns import Chunk, join
+from hvm4viz.trace.columns import ALL_TABLES, LONG_TABLES, Chunk, Ragged, join
 from hvm4viz.trace.frames import END_MAGIC, MAGIC, RECORD_BATCH, SCHEMA, BadFrame, Frame, TornFrame, read_frame
 from hvm4viz.trace.trace import State, Trace
 
@@ -112,6 +120,7 @@ class _Reading:
         self.buffer = buffer
         self.passes_max = passes_max
         self.at = len(MAGIC)
+        self.columns: Any = None
         self.devices: tuple[str, ...] = ()
         self.trouble: Exception | None = None
         """What stopped the walk, if not the end of the file."""
@@ -134,11 +143,13 @@ class _Reading:
             raise DamagedTrace(f"{self.path}: damaged at byte {self.at:,}, before the first pass: {error}") from None
         chunks = self._chunks(batches[1:], Bounds(header), check=not is_whole)
         end: RunEnd | None = None
+        final_state = b""
         recorded: dict[str, Any] = {}
         if closing is not None and self.trouble is None:
             try:
                 self._decode(closing, check=True)  # its own frame is not among the bytes that it vouches for
                 end = accept_end(closing.facts, closing.frame.metadata)
+                final_state = fmt.unpack_array(closing.frame.metadata.get(fmt.STATE_KEY, b""), "u1").tobytes()
                 recorded = closing.facts
                 self.at = closing.frame.end
                 self._tail(is_whole=is_whole)
@@ -154,7 +165,8 @@ class _Reading:
             state=state,
             note=note,
             digest=recorded.get("digest"),
-            is_cut=bool(recorded.get("lines_cut")),
+            lines_cut=bool(recorded.get("lines_cut")),
+            final_state=final_state,
         )
 
     def _schema(self) -> tuple[dict[str, Any], str]:
@@ -171,14 +183,18 @@ class _Reading:
                 f"{self.path}: the trace has format {int(version)}, this version of hvm4viz reads up to {fmt.VERSION}; "
                 "update hvm4viz"
             )
+        if int(version) < 1:
+            raise BadFrame(f"there is no format {int(version)}")
         text = metadata[fmt.HEADER_KEY]
         crc = fmt.hex_crc(zlib.crc32(text))
         if metadata[fmt.CRC_KEY] != crc.encode():
             raise BadFrame("the header does not match its checksum")
-        if not schema.remove_metadata().equals(fmt.SCHEMA):
+        facts = fmt.from_json(text)
+        self.columns = fmt.schema(accept_level(facts), accept_threads(facts), int(version))
+        if not schema.remove_metadata().equals(self.columns):
             raise BadFrame("the columns are not those of its format")
         self.at = frame.end
-        return fmt.from_json(text), crc
+        return facts, crc
 
     def _walk(self, chain: str) -> Iterator[_Batch]:
         """Go through the batches as long as each fits behind the one before."""
@@ -222,20 +238,23 @@ class _Reading:
                     raise BadFrame("passes are missing")
                 devices = accept_names(batch.facts["devices"])
                 bounds.accept(chunk, len(devices))
+                parts.append(chunk)
+                if len(parts) < n_parts:
+                    continue
+                whole = _whole(parts)
+                accept_operations(whole)
             except _BAD_BYTES as error:
                 self.trouble, self.at = error, batch.frame.start
                 break
-            parts.append(chunk)
-            if len(parts) == n_parts:
-                chunks.append(_whole(parts))
-                n_passes += chunk.n_passes
-                self.devices = devices
-                parts = []
+            chunks.append(whole)
+            n_passes += whole.n_passes
+            self.devices = devices
+            parts = []
         return chunks
 
     def _decode(self, batch: _Batch, *, check: bool) -> Any:
         message = pa.ipc.read_message(self._bytes(batch.frame))
-        found = pa.ipc.read_record_batch(message, fmt.SCHEMA)
+        found = pa.ipc.read_record_batch(message, self.columns)
         found.validate(full=True)
         if check and fmt.values_crc(found, batch.frame.metadata) != batch.crc:
             raise BadFrame("the values do not match their checksum")
@@ -274,9 +293,12 @@ class _Reading:
 
 def _whole(parts: list[Chunk]) -> Chunk:
     """Put the parts of one pass together."""
-    if len(parts) == 1:
-        return parts[0]
     first = parts[0]
-    events = join((part.tables["events"] for part in parts), EVENT)
-    offsets = np.array([0, events.n_values])
-    return Chunk(first.first, first.kept, first.rows, {**first.tables, "events": type(events)(offsets, events.values)})
+    if len(parts) == 1:
+        return first
+    tables = dict(first.tables)
+    for name in LONG_TABLES:
+        if name in tables:
+            joined = join((part.tables[name] for part in parts), ALL_TABLES[name])
+            tables[name] = Ragged(np.array([0, joined.n_values]), joined.values)
+    return Chunk(first.first, first.kept, first.rows, tables)

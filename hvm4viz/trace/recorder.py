@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hvm4viz.errors import TraceError
-from hvm4viz.events import EVENT, PassRecord, RunEnd, RunHeader
+from hvm4viz.events import EVENT, RESUMABLE, PassRecord, RunEnd, RunHeader
 from hvm4viz.settings import parse_size
 from hvm4viz.trace.columns import (
+    FULL_TABLES,
     ROW,
     TABLES,
     Chunk,
@@ -25,10 +26,11 @@ from hvm4viz.trace.columns import (
     ragged,
     records,
 )
+from hvm4viz.trace.keyframes import Keyframes, Watched
 from hvm4viz.trace.trace import Trace
 from hvm4viz.trace.writer import Writer, trace_path
 
-Level = Literal["off", "counts", "events"]
+Level = Literal["off", "counts", "events", "full"]
 """How much a recorder keeps; each level holds all that the ones before it hold."""
 
 PASS_BYTES: Final = 192
@@ -45,11 +47,23 @@ FLUSH_S: Final = 0.2
 
 _INDEX: Final = np.dtype([("index", np.intp)])
 
+_Bytes = bytes | memoryview
 _Pending = tuple[
-    int, tuple[int, ...], bytes | memoryview, bytes, bytes, bytes, bytes, bytes, tuple[tuple[int, int], ...]
+    int,
+    tuple[int, ...],
+    _Bytes,
+    bytes,
+    bytes,
+    bytes,
+    bytes,
+    bytes,
+    tuple[tuple[int, int], ...],
+    tuple[_Bytes, _Bytes, _Bytes, _Bytes] | None,
 ]
 """A pass: number, row, events, rules, regions that changed and their cells, regions written remotely and their cells,
-regions given."""
+regions given; at level ``full`` its operations, changed cells, image and state."""
+
+_NOTHING: Final = (b"", b"", b"", b"")
 
 
 class Recorder:
@@ -57,10 +71,10 @@ class Recorder:
 
     Parameters
     ----------
-    level : {"off", "counts", "events"}
+    level : {"off", "counts", "events", "full"}
         How much to keep.
     limit_bytes : int or str
-        Size at which events stop being kept; counts go on for every pass.
+        Size at which events and changed cells stop being kept; counts go on for every pass.
     path : path-like, optional
         File to write while the run goes on; it must not exist yet.
     sync : bool
@@ -100,7 +114,10 @@ class Recorder:
         self._pending: list[_Pending] = []
         self._pending_bytes = 0
         self._bytes = 0
-        self._keep = level == "events"
+        self._keep = level in ("events", "full")
+        self._keyframes: Keyframes | None = None
+        self._machine: Watched | None = None
+        self._final_state = b""
         self._cells: NDArray[np.uint32] = np.zeros(0, np.uint32)
         self._devices: dict[str, int] = {}
         self._flushed_at = time.monotonic()
@@ -109,6 +126,12 @@ class Recorder:
         self.failure: TraceError | None = None
         self._writer: Writer | None = None
         self._n_written = 0
+
+    def watch(self, machine: Watched) -> None:
+        """Learn at level ``full`` where to take heap and state from, before pass 0."""
+        if self.level == "full":
+            self._machine = machine
+            self._keyframes = Keyframes(machine)
 
     def begin(self, header: RunHeader) -> None:
         """Take the header, before pass 0.
@@ -134,6 +157,9 @@ class Recorder:
             device = self._devices.setdefault(record.device, len(self._devices))
         events = record.events
         size = events.nbytes + PASS_BYTES
+        more = self._more(record) if self._keep and self.level == "full" else None
+        if more is not None:
+            size += sum(map(len, more))
         if self._keep and self._bytes + size > self.limit_bytes:
             self._seal()
             self._keep = False
@@ -162,6 +188,7 @@ class Recorder:
                 found.tobytes(),
                 remote[found].tobytes() if found.size else b"",
                 record.given,
+                more if self._keep else None,
             )
         )
         self._cells[changed] = cells[changed]
@@ -174,15 +201,21 @@ class Recorder:
         ):
             self._seal()
 
+    def _more(self, record: PassRecord) -> tuple[bytes, bytes, bytes, bytes]:
+        image, state = self._keyframes.take(record) if self._keyframes else (b"", b"")
+        return record.ops.tobytes(), record.deltas.tobytes(), image, state
+
     def end(self, end: RunEnd) -> None:
         """Take the end of the run, whatever ended it."""
         self._seal()
+        if self._machine is not None and self._keep and end.status in RESUMABLE:
+            self._final_state = self._machine.state()
         self._end = end
         self._trace = None
         if self._writer is not None:
             writer, self._writer = self._writer, None
             try:
-                writer.close(end, digest=self.trace.digest_or_none())
+                writer.close(end, digest=self.trace.digest_or_none(), state=self._final_state)
             except TraceError as error:
                 self.failure = error
             finally:
@@ -201,7 +234,12 @@ class Recorder:
         self._seal()
         if self._trace is None:
             self._trace = Trace(
-                self._header, self._end, tuple(self._chunks), level=self.level, devices=tuple(self._devices)
+                self._header,
+                self._end,
+                tuple(self._chunks),
+                level=self.level,
+                devices=tuple(self._devices),
+                final_state=self._final_state,
             )
         return self._trace
 
@@ -245,10 +283,16 @@ class Recorder:
         self._flushed_at = time.monotonic()
 
     def _chunk(self, first: int, pending: list[_Pending]) -> Chunk:
-        _, rows, events, rules, changed, cells, found, remote, given = zip(*pending, strict=True)
+        _, rows, events, rules, changed, cells, found, remote, given, more = zip(*pending, strict=True)
         n_rows = len(pending)
         region_size = self._header.region_size if self._header else 1
         all_events = from_parts(events, EVENT)
+        full: dict[str, Ragged] = {}
+        if self.level == "full":
+            parts = zip(*(each or _NOTHING for each in more), strict=True)
+            full = {
+                name: from_parts(part, dtype) for (name, dtype), part in zip(FULL_TABLES.items(), parts, strict=True)
+            }
         return Chunk(
             first=first,
             kept=self._keep,
@@ -263,6 +307,7 @@ class Recorder:
                 ),
                 "pairs": no_values(n_rows, TABLES["pairs"]) if self._keep else count_pairs(all_events, region_size),
                 "events": all_events if self._keep else no_values(n_rows, EVENT),
+                **full,
             },
         )
 

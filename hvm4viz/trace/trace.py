@@ -1,358 +1,28 @@
-"""The trace: everything that was recorded of one run, as columns that answer questions."""
+"""The trace: what was recorded of one run, and what can be asked of it; longer answers have files of their own."""
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hvm4viz.errors import DamagedTrace, TraceError
-from hvm4viz.events import EVENT, OUTCOMES, RunEnd, RunHeader
-from hvm4viz.trace.columns import CONTENDED, DEFERRED, N_OUTCOMES, ROW, TABLES, Chunk, Ragged, join
 from hvm4viz.trace.deferrals import deferral_pairs, match_deferrals
 from hvm4viz.trace.digest import trace_digest
-from hvm4viz.trace.sparse import Sparse, Steps, check_pass
+from hvm4viz.trace.recorded import Recorded, State, locked
 from hvm4viz.trace.writer import save_trace
 
-State = Literal["complete", "interrupted", "damaged"]
-"""``complete``: up to the end of the run; ``interrupted``: a whole prefix; ``damaged``: bad bytes behind one."""
-
-NO_HEADER: Final = RunHeader((), "", "snf", None, {}, (), 1, 1, 1, np.zeros(0, np.uint32), "", "")
+__all__ = ["State", "Trace"]
 
 
-class Trace:
-    """What was recorded of one run: read-only columns, pass by pass.
-
-    Attributes
-    ----------
-    header : RunHeader
-        Program, settings, geometry, rule names.
-    end : RunEnd or None
-        Status, message and result lines; None if the recording stops before the run did.
-    level : {"off", "counts", "events"}
-        How much was recorded.
-    devices : tuple of str
-        Names of the devices that ran passes.
-    state : {"complete", "interrupted", "damaged"}
-        Whether all of the run is here.
-    note : str
-        What is missing and why, or empty.
-    """
-
-    def __init__(
-        self,
-        header: RunHeader | None,
-        end: RunEnd | None,
-        chunks: tuple[Chunk, ...],
-        *,
-        level: str,
-        devices: tuple[str, ...],
-        state: State | None = None,
-        note: str = "",
-        digest: str | None = None,
-        is_cut: bool = False,
-    ) -> None:
-        self.header = header or NO_HEADER
-        self.end = end
-        self.level = level
-        self.devices = devices
-        self.state: State = state or ("complete" if end else "interrupted")
-        self.note = note
-        self.chunks = chunks
-        self._recorded_digest = digest
-        self._is_cut = is_cut  # some result lines are not here, so that only the recorded digest is left
-        self._joined: dict[str, Ragged] = {}
-
-    def __repr__(self) -> str:
-        """Size and state in one line."""
-        cut = (
-            f", events of passes from {self.events_until} on not kept"
-            if self.dropped and self.level == "events"
-            else ""
-        )
-        return (
-            f"<Trace of {self.n_passes:,} passes, {self.n_events:,} events, level {self.level}, {self.state}"
-            f", {self.nbytes:,} bytes{cut}>"
-        )
-
-    # Sizes.
-
-    @cached_property
-    def n_passes(self) -> int:
-        """Number of passes."""
-        return sum(chunk.n_passes for chunk in self.chunks)
-
-    @property
-    def n_events(self) -> int:
-        """Number of events that were kept."""
-        return int(self.event_offsets[-1])
-
-    @cached_property
-    def n_regions(self) -> int:
-        """Number of regions in use at the end: one more than the highest that the recording names."""
-        last = self.header.regions.size - 1
-        for chunk in self.chunks:
-            for name in ("given", "cells", "remote"):
-                last = max(last, int(chunk.tables[name].column("region").max(initial=0)))
-            for name in ("loc", "slot"):
-                last = max(last, int(chunk.tables["events"].column(name).max(initial=0)) // self.region_size)
-            for name in ("home", "owner"):
-                last = max(last, int(chunk.tables["pairs"].column(name).max(initial=0)))
-        return last + 1
-
-    @property
-    def n_cells(self) -> int:
-        """Cells in use at the end."""
-        return int(self.cells.at(-1).sum()) if self.n_passes else 0
-
-    @property
-    def region_size(self) -> int:
-        """Cells a region."""
-        return self.header.region_size
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of all columns."""
-        return sum(chunk.nbytes for chunk in self.chunks)
-
-    @property
-    def complete(self) -> bool:
-        """Whether the recording goes to the end of the run, undamaged."""
-        return self.state == "complete"
-
-    @cached_property
-    def events_until(self) -> int:
-        """First pass whose events were not kept: ``n_passes`` if all were."""
-        return next((chunk.first for chunk in self.chunks if not chunk.kept), self.n_passes)
-
-    @cached_property
-    def dropped(self) -> int:
-        """Number of events that were not kept."""
-        return int(self.outcomes.sum()) - self.n_events
-
-    @property
-    def meta(self) -> dict[str, Any]:
-        """Facts about run and recording, as plain values."""
-        header, end = self.header, self.end
-        return {
-            "entry": header.entry,
-            "mode": header.mode,
-            "limit": header.limit,
-            "machine": dict(header.machine),
-            "files": [name for name, _ in header.source],
-            "kernel": header.kernel,
-            "device": header.device,
-            "devices": list(self.devices),
-            "status": end.status if end else None,
-            "message": end.message if end else "",
-            "level": self.level,
-            "state": self.state,
-            "note": self.note,
-        }
-
-    # One value a pass.
-
-    @cached_property
-    def rows(self) -> NDArray[np.void]:
-        """All values that a pass has one of, as records (fields of ``columns.ROW``)."""
-        parts = [chunk.rows for chunk in self.chunks]
-        return _locked(np.concatenate(parts) if parts else np.empty(0, ROW))
-
-    @property
-    def frontier_sizes(self) -> NDArray[np.uint32]:
-        """Entries that each pass was given."""
-        return self.rows["frontier"]
-
-    @property
-    def interactions(self) -> NDArray[np.uint64]:
-        """Interactions of each pass."""
-        return self.rows["interactions"]
-
-    @property
-    def longest(self) -> NDArray[np.uint32]:
-        """Most interactions that one entry was charged, in each pass."""
-        return self.rows["longest"]
-
-    @property
-    def parked(self) -> NDArray[np.uint32]:
-        """Tasks parked at the end of each pass."""
-        return self.rows["parked"]
-
-    @property
-    def device_ns(self) -> NDArray[np.uint64]:
-        """Time of each dispatch, in nanoseconds."""
-        return self.rows["device_ns"]
-
-    @property
-    def host_ns(self) -> NDArray[np.uint64]:
-        """Time in the host, in nanoseconds."""
-        return self.rows["host_ns"]
-
-    # Several values a pass.
-
-    @cached_property
-    def outcomes(self) -> NDArray[np.int64]:
-        """Entries by outcome, shape (n_passes, len(OUTCOMES))."""
-        return _locked(self._sparse("outcomes", "outcome", "count", N_OUTCOMES).dense())
-
-    @property
-    def deferral_sizes(self) -> NDArray[np.int64]:
-        """Entries that each pass deferred."""
-        return self.outcomes[:, DEFERRED]
-
-    @property
-    def contention_sizes(self) -> NDArray[np.int64]:
-        """Entries that met a slot which another live task held, in each pass."""
-        return self.outcomes[:, CONTENDED]
-
-    @property
-    def n_deferrals(self) -> int:
-        """Entries deferred in all passes together."""
-        return int(self.deferral_sizes.sum())
-
-    @property
-    def n_contentions(self) -> int:
-        """Entries that met a slot which another live task held, in all passes together."""
-        return int(self.contention_sizes.sum())
-
-    @cached_property
-    def rules(self) -> Sparse:
-        """Interactions by pass and rule; names are ``header.rules``."""
-        return self._sparse("rules", "rule", "count", len(self.header.rules))
-
-    @cached_property
-    def cells(self) -> Steps:
-        """Cells in use at the end of each pass, by region."""
-        table = self._table("cells")
-        return Steps(table.offsets, table.column("region"), table.column("cells"), self.n_regions)
-
-    @cached_property
-    def remote(self) -> Sparse:
-        """Linear cells written by threads of other blocks, by pass and region."""
-        return self._sparse("remote", "region", "cells", self.n_regions)
-
-    @cached_property
-    def given(self) -> NDArray[np.void]:
-        """Regions given to blocks while running: records (pass, region, block)."""
-        table = self._table("given")
-        out = np.empty(table.n_values, [("pass", "<i8"), ("region", "<u4"), ("block", "<u4")])
-        out["pass"], out["region"], out["block"] = table.rows(), table.column("region"), table.column("block")
-        return _locked(out)
-
-    def owner(self, region: int, p: int) -> int | None:
-        """Return the block that owns a region in pass p, or None if it has no owner yet."""
-        p = check_pass(p, self.n_passes)
-        if 0 <= region < self.header.regions.size:
-            return int(self.header.regions[region])
-        at = np.flatnonzero((self.given["region"] == region) & (self.given["pass"] < p))
-        return int(self.given["block"][at[0]]) if at.size else None
-
-    # Events.
-
-    @cached_property
-    def _firsts(self) -> list[int]:
-        """First pass of each chunk."""
-        return [chunk.first for chunk in self.chunks]
-
-    @cached_property
-    def event_offsets(self) -> NDArray[np.int64]:
-        """Where the events of each pass start, shape (n_passes + 1,)."""
-        lengths = [np.diff(chunk.tables["events"].offsets) for chunk in self.chunks]
-        return _locked(np.concatenate([[0], *lengths]).cumsum(dtype=np.int64))
-
-    def parts(self, p0: int = 0, p1: int | None = None) -> Iterator[tuple[int, NDArray[np.int64], Ragged]]:
-        """Go through the events of passes p0 to p1 (without p1) in order, without a copy.
-
-        Yields
-        ------
-        first : int
-            First pass of the part.
-        offsets : ndarray of int64
-            Where the events of each of its passes lie in ``table``, one more than passes.
-        table : Ragged
-            The events: ask it for columns or records between two offsets.
-        """
-        p1 = self.n_passes if p1 is None else p1
-        for chunk in self.chunks[max(bisect_right(self._firsts, p0) - 1, 0) : bisect_left(self._firsts, p1)]:
-            lo, hi = max(p0 - chunk.first, 0), min(p1 - chunk.first, chunk.n_passes)
-            if lo < hi:
-                table = chunk.tables["events"]
-                yield chunk.first + lo, table.offsets[lo : hi + 1], table
-
-    def events(
-        self, p0: int | None = None, p1: int | None = None, *, kind: str | None = None, region: int | None = None
-    ) -> NDArray[np.void]:
-        """Return the events of passes p0 to p1 (without p1), in the order of the frontier.
-
-        Parameters
-        ----------
-        p0, p1 : int, optional
-            First pass, and the pass after the last one.
-        kind : str, optional
-            Only events with this outcome.
-        region : int, optional
-            Only tasks whose root cell lies in this region.
-
-        Returns
-        -------
-        events : ndarray of EVENT
-            Read-only; no copy if nothing is filtered and the passes lie in one chunk.
-
-        Raises
-        ------
-        TraceError
-            If no events were recorded.
-        ValueError
-            If the kind is no outcome.
-        """
-        index = slice(p0, p1).indices(self.n_passes)
-        self._need_events("events")
-        parts = [
-            table.records(EVENT, int(offsets[0]), int(offsets[-1]))
-            for _, offsets, table in self.parts(index[0], index[1])
-        ]
-        if not parts:
-            return np.empty(0, EVENT)
-        found = parts[0] if len(parts) == 1 else np.concatenate(parts)
-        if kind is not None:
-            if kind not in OUTCOMES:
-                raise ValueError(f"kind={kind!r}: must be one of {', '.join(OUTCOMES)}")
-            found = found[found["outcome"] == OUTCOMES.index(kind)]
-        if region is not None:
-            found = found[found["loc"] // self.region_size == region]
-        return _locked(found)
-
-    def column(self, name: str, p0: int | None = None, p1: int | None = None) -> NDArray[Any]:
-        """Return one field of the events of passes p0 to p1, as ``events`` does for all fields."""
-        index = slice(p0, p1).indices(self.n_passes)
-        self._need_events("events")
-        parts = [table.column(name, int(offsets[0]), int(offsets[-1])) for _, offsets, table in self.parts(*index[:2])]
-        return parts[0] if len(parts) == 1 else np.concatenate([np.empty(0, EVENT[name]), *parts])
-
-    def passes(self, p0: int | None = None, p1: int | None = None) -> NDArray[np.int64]:
-        """Return the pass of each event that ``events(p0, p1)`` returns."""
-        start, stop, _ = slice(p0, p1).indices(self.n_passes)
-        return np.repeat(np.arange(start, max(start, stop)), np.diff(self.event_offsets[start : max(start, stop) + 1]))
-
-    def frontier(self, p: int) -> NDArray[np.uint64]:
-        """Return the entries that ran in pass p, packed as ``thread << 32 | loc``, in order.
-
-        Notes
-        -----
-        Entries that had to wait untouched for a later pass count in ``frontier_sizes`` only.
-        """
-        p = check_pass(p, self.n_passes)
-        events = self.events(p, p + 1)
-        return (events["thread"].astype(np.uint64) << np.uint64(32)) | events["loc"]
+class Trace(Recorded):
+    """What was recorded of one run: read-only columns, pass by pass, and questions about them."""
 
     @cached_property
     def _deferrals(self) -> NDArray[np.void]:
-        return _locked(match_deferrals(self))
+        return locked(match_deferrals(self))
 
     def deferrals(self) -> NDArray[np.void]:
         """Return every deferral: records of ``deferrals.DEFERRAL``, by opening pass and frontier order.
@@ -376,7 +46,7 @@ class Trace:
 
     @cached_property
     def _pairs(self) -> NDArray[np.void]:
-        return _locked(deferral_pairs(self))
+        return locked(deferral_pairs(self))
 
     def digest(self) -> str:
         """Return the trace digest in hexadecimal, as trace/README.md defines it.
@@ -397,7 +67,7 @@ class Trace:
 
     @cached_property
     def _digest(self) -> str:
-        if self._is_cut and self._recorded_digest:
+        if self._lines_cut and self._recorded_digest:
             return self._recorded_digest
         digest = trace_digest(self)
         if self._recorded_digest not in (None, digest):
@@ -416,22 +86,3 @@ class Trace:
             If the file is there already and ``overwrite`` was not asked for.
         """
         return save_trace(self, path, overwrite=overwrite)
-
-    def _need_events(self, what: str) -> None:
-        if self.level in ("off", "counts"):
-            raise TraceError(f"{what}: this trace was recorded at level {self.level!r}; record at 'events'")
-
-    def _table(self, name: str) -> Ragged:
-        if name not in self._joined:
-            self._joined[name] = join((chunk.tables[name] for chunk in self.chunks), TABLES[name])
-        return self._joined[name]
-
-    def _sparse(self, name: str, key: str, count: str, width: int) -> Sparse:
-        table = self._table(name)
-        return Sparse(table.offsets, table.column(key), table.column(count), width)
-
-
-def _locked(array: NDArray[Any]) -> NDArray[Any]:
-    """Make an array read-only."""
-    array.flags.writeable = False
-    return array

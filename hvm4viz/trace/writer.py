@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import os
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
 
 from hvm4viz import __version__
 from hvm4viz.errors import TraceError, TraceExists
@@ -82,12 +83,17 @@ class Writer:
         text = fmt.to_json(_header_facts(header, level))
         self._chain = fmt.hex_crc(zlib.crc32(text))
         metadata = {fmt.FORMAT_KEY: str(fmt.VERSION), fmt.HEADER_KEY: text, fmt.CRC_KEY: self._chain}
+        self._columns: Any = fmt.schema(level, header.blocks * header.threads_per_block)
         try:
-            self._stream: Any = pa.ipc.new_file(self._sink, fmt.SCHEMA.with_metadata(metadata))
+            self._stream: Any = pa.ipc.new_file(self._sink, self._columns.with_metadata(metadata))
             names_and_texts = [text for file in header.source for text in file]
-            regions = base64.b64encode(header.regions.astype("<u4").tobytes())
-            extra = {fmt.FILES_KEY: fmt.pack_texts(names_and_texts), fmt.REGIONS_KEY: regions}
-            self._put(fmt.no_rows(), {"kind": "begin"}, extra)
+            extra = {
+                fmt.FILES_KEY: fmt.pack_texts(names_and_texts),
+                fmt.REGIONS_KEY: fmt.pack_array(header.regions.astype(np.uint32)),
+            }
+            if level == "full":
+                extra[fmt.HEAP_KEY] = self._checked(fmt.pack_array(header.heap), "the heap at the start")
+            self._put(fmt.no_rows(self._columns), {"kind": "begin"}, extra)
         except BaseException:
             self._sink.abandon()
             self.path.unlink(missing_ok=True)
@@ -101,11 +107,23 @@ class Writer:
         TraceError
             If the disk is full, or writing fails otherwise; all batches before stay readable.
         """
-        for batch, facts in fmt.to_batches(chunk):
+        for batch, facts in fmt.to_batches(chunk, self._columns):
             self._put(batch, {**facts, "devices": devices})
 
-    def close(self, end: RunEnd | None, *, digest: str | None = None, sync: bool = False) -> None:
-        """Append the closing batch and the footer; ``end`` is None for a recording that stops before its run."""
+    def close(self, end: RunEnd | None, *, digest: str | None = None, state: bytes = b"", sync: bool = False) -> None:
+        """Append the closing batch and the footer.
+
+        Parameters
+        ----------
+        end : RunEnd or None
+            None for a recording that stops before its run.
+        digest : str, optional
+            The trace digest, where there is one.
+        state : bytes
+            State of the machine at the end, of a run that can go on.
+        sync : bool
+            Whether all of the file is to be on the disk.
+        """
         facts: dict[str, Any] = {"kind": "end", "digest": digest, "raw": fmt.hex_crc(self._sink.crc)}
         extra: dict[bytes, bytes] = {}
         if end is not None:
@@ -113,14 +131,24 @@ class Writer:
             facts |= {"status": end.status, "message": end.message[:MESSAGE_CHARS_MAX]}
             facts |= {"lines_cut": len(end.lines) - len(lines), "log_cut": len(end.log) - len(log)}
             extra = {fmt.LINES_KEY: fmt.pack_texts(lines), fmt.LOG_KEY: fmt.pack_texts(log)}
+        if state:
+            extra[fmt.STATE_KEY] = self._checked(fmt.pack_array(np.frombuffer(state, np.uint8)), "the machine's state")
         try:
-            self._put(fmt.no_rows(), facts, extra, footer=True, sync=sync)
+            self._put(fmt.no_rows(self._columns), facts, extra, footer=True, sync=sync)
         finally:
             self._sink.abandon()
 
     def abandon(self) -> None:
         """Stop writing; what is whole in the file stays there."""
         self._sink.abandon()
+
+    def _checked(self, packed: bytes, what: str) -> bytes:
+        if len(packed) > fmt.PACKED_BYTES_MAX:
+            raise TraceError(
+                f"{self.path}: {what} takes {len(packed):,} bytes, a trace file holds {fmt.PACKED_BYTES_MAX:,} of it; "
+                "record in memory, or at level 'events'"
+            )
+        return packed
 
     def _put(
         self,
@@ -239,7 +267,7 @@ def save_trace(trace: Trace, path: str | Path, *, overwrite: bool = False) -> Pa
     try:
         for chunk in merge(trace.chunks, CHUNK_BYTES):
             writer.write(chunk, trace.devices)
-        writer.close(trace.end, digest=trace.digest_or_none(), sync=True)
+        writer.close(trace.end, digest=trace.digest_or_none(), state=trace.final_state, sync=True)
         _rename(part, path, overwrite=overwrite)
     finally:
         writer.abandon()
@@ -286,6 +314,9 @@ def _header_facts(header: RunHeader, level: str) -> dict[str, Any]:
         "region_size": header.region_size,
         "device": header.device,
         "kernel": header.kernel,
+        "root": header.root,
+        "stamps": header.stamps,
+        "units": header.units,
         "level": level,
         **fmt.TABLES_OF_CODES,
     }

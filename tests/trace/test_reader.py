@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 
 from hvm4viz.errors import DamagedTrace, NotATrace, TraceError, TraceTooLarge, UnsupportedVersion
-from hvm4viz.events import OUTCOMES, RunEnd
+from hvm4viz.events import ORIGINS, OUTCOMES, RunEnd
 from hvm4viz.trace import Recorder, Trace, columns, open_trace, reader, recorder
 from hvm4viz.trace import format as fmt
 from tests.trace.records import header, one_pass, record, wide_passes
@@ -262,7 +262,7 @@ def rewritten(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, **changes: object
 
 
 def test_a_newer_format_is_refused_with_both_versions(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    with pytest.raises(UnsupportedVersion, match=r"format 7.*up to 1"):
+    with pytest.raises(UnsupportedVersion, match=r"format 7.*up to 2"):
         open_trace(rewritten(monkeypatch, tmp_path, VERSION=7))
 
 
@@ -277,7 +277,7 @@ def test_outcomes_that_are_not_known_are_refused(monkeypatch: pytest.MonkeyPatch
     [
         ("events", "outcome", len(OUTCOMES)),
         ("events", "reason", 6),
-        ("events", "origin", 5),
+        ("events", "origin", len(ORIGINS)),
         ("events", "side", 2),
         ("events", "thread", 8),
         ("events", "loc", 2**32 - 1),
@@ -315,8 +315,9 @@ def hostile(schema_changes: dict[bytes, bytes] | None = None, **batch: object) -
     good = io.BytesIO(_good_file())
     with pa.ipc.open_file(good) as opened:
         metadata = dict(opened.schema.metadata) | (schema_changes or {})
-    stream = pa.ipc.new_file(sink, fmt.SCHEMA.with_metadata(metadata))
-    stream.write_batch(fmt.no_rows(), custom_metadata=batch.get("metadata"))
+    columns = fmt.schema("events", 8)
+    stream = pa.ipc.new_file(sink, columns.with_metadata(metadata))
+    stream.write_batch(fmt.no_rows(columns), custom_metadata=batch.get("metadata"))
     stream.close()
     return sink.getvalue()
 

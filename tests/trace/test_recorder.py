@@ -165,7 +165,7 @@ def test_an_interrupt_between_the_steps_of_gathering_loses_and_doubles_nothing(m
     assert np.array_equal(kept.trace.events(), record(passes).events())
 
 
-@pytest.mark.parametrize("level", ["", "full", "all"])
+@pytest.mark.parametrize("level", ["", "fuller", "all"])
 def test_an_unknown_level_is_refused(level: Any) -> None:
     with pytest.raises(ValueError, match="record="):
         Recorder(level)

@@ -1,0 +1,18 @@
+"""The rules that a trace is checked against, one question a file."""
+
+from __future__ import annotations
+
+from hvm4viz.trace.checks import cells, counts, entries, ends, operations, regions, stops, tasks
+from hvm4viz.trace.checks.view import Rule
+
+RULES: tuple[Rule, ...] = (
+    *counts.RULES,
+    *regions.RULES,
+    *entries.RULES,
+    *tasks.RULES,
+    *stops.RULES,
+    *ends.RULES,
+    *operations.RULES,
+    *cells.RULES,
+)
+"""Every rule, those that need the least of a recording first."""
