@@ -81,11 +81,14 @@ class Machine:
     region_size : int
         Cells a region, a power of two from 8 up; one slice of ``region_size / threads_per_block`` a thread.
     dup, owner_unit, visibility, defer : str
-        The duplication protocol.
+        The duplication protocol: who may take a slot (its owner, anyone, or two-sided stamps); whether a thread or a
+        block owns; when a published value is seen (from the next pass on, or at once); what a task does after it went to
+        a slot's owner (stays there, or is dealt again).
     shard : {"index", "address"}
         Fresh entries go to threads in turn, or to the owner of their cell.
     fork : {"off", "auto"}
-        Whether strict operands run as tasks of their own.
+        Whether right operands of strict operators may run as tasks of their own while threads are idle. Counts may then
+        exceed those of one thread, where an operand turns out not to be needed.
     fuel : int or "auto"
         Interactions an entry may spend in a pass; auto: about four million over the frontier.
     heap : int or str
@@ -107,7 +110,7 @@ class Machine:
     visibility: Visibility = "pass"
     shard: Shard = "index"
     defer: Defer = "migrate"
-    fork: Fork = "off"
+    fork: Fork = "auto"
     fuel: int | Literal["auto"] = "auto"
     heap: int | str = "1 GiB"
     memory: Memory = "auto"

@@ -80,7 +80,6 @@ def test_o_is_save_in_the_shell_and_out_in_a_cell() -> None:
         ("--timeout soon", "argument --timeout: 'soon' must be a number of seconds above 0"),
         (f"--heap {'9' * 400}", "is more than any machine has"),
         ("--bogus", "unknown option --bogus\n"),
-        ("--fork auto", "'auto' is not in this version; use 'off'"),
         ("--memory private", "'private' is not in this version; use 'auto'"),
         ("--memory privat", "invalid choice: 'privat'"),
         ("extra", "too many arguments: extra"),

@@ -1,4 +1,4 @@
-"""fork="auto": right operands as tasks of their own; what is not needed any more is cancelled and gives back its slots."""
+"""fork="auto": right operands as tasks of their own; what is not needed is cancelled and gives back its slots."""
 
 from __future__ import annotations
 
