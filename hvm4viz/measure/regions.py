@@ -86,7 +86,7 @@ def region_map(
         if value not in allowed:
             raise ValueError(f"{name}={value!r}: must be one of {', '.join(map(repr, allowed))}")
     n_passes, all_regions = trace.n_passes, trace.n_regions
-    sparse = [] if what == "cells" else list(_counts(trace, what))
+    sparse = [] if what == "cells" else list(region_counts(trace, what))
     n_regions = min(_last_region(trace, what, sparse) + 2, all_regions) if crop else all_regions
     region_edges, pass_edges = bin_edges(n_regions, shape[0]), bin_edges(n_passes, shape[1])
     rows, columns = region_edges.size - 1, pass_edges.size - 1
@@ -109,8 +109,8 @@ def _last_region(trace: Trace, what: What, counts: list[_Counts]) -> int:
     return max((int(regions.max()) for regions in found if regions.size), default=min(trace.n_regions, 1) - 1)
 
 
-def _counts(trace: Trace, what: What) -> Iterator[_Counts]:
-    """Go through the counts that are not zero: one a pass and region."""
+def region_counts(trace: Trace, what: What) -> Iterator[_Counts]:
+    """Go through the counts that are not zero, one a pass and region: arrays of passes, regions and counts."""
     if what == "entries":
         yield from _entries(trace)
     elif what == "remote writes":

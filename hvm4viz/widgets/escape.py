@@ -7,6 +7,7 @@ escapes, and HTML's own characters become entities.
 from __future__ import annotations
 
 import html
+import json
 from typing import Final
 
 _CONTROLS: Final = [*range(0x20), *range(0x7F, 0xA0)]
@@ -42,3 +43,15 @@ def line_text(text: str, *, most: int = 200) -> str:
 def html_text(text: str) -> str:
     """Make text fit to stand between HTML tags, or inside a double-quoted attribute."""
     return html.escape(terminal_text(text), quote=True)
+
+
+_SCRIPT: Final = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
+
+
+def script_json(value: object) -> str:
+    r"""Write a value as JSON that may stand inside a ``<script>`` element: nothing in it can end the element.
+
+    >>> print(script_json("</script>"))
+    "\u003c/script\u003e"
+    """
+    return json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":")).translate(_SCRIPT)

@@ -54,8 +54,8 @@ def bundle(run: Run, *, message: str) -> dict[str, object]:
         from hvm4viz.figures import overview
 
         figure = overview(run.trace)
-        picture = _pixels(figure)
-        shown["image/png"] = _png(_poster(run, picture, message))
+        picture = figure_pixels(figure)
+        shown["image/png"] = png_bytes(_poster(run, picture, message))
         image = _image(run, picture[_heading_rows(figure) :])
     shown["text/html"] = _page(run, image, message)
     return shown
@@ -63,20 +63,21 @@ def bundle(run: Run, *, message: str) -> dict[str, object]:
 
 def png(figure: Figure) -> bytes:
     """Draw a figure as PNG bytes."""
-    return _png(_pixels(figure))
+    return png_bytes(figure_pixels(figure))
 
 
-def _pixels(figure: Figure) -> Pixels:
+def figure_pixels(figure: Figure, *, dpi: float = DPI) -> Pixels:
     """Draw a figure into an array of rows, columns and colours."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-    figure.set_dpi(DPI)
+    figure.set_dpi(dpi)
     canvas = FigureCanvasAgg(figure)
     canvas.draw()
     return np.asarray(canvas.buffer_rgba())[:, :, :3].copy()
 
 
-def _png(pixels: Pixels) -> bytes:
+def png_bytes(pixels: Pixels) -> bytes:
+    """Write an array of rows, columns and colours as PNG."""
     from PIL import Image
 
     sink = io.BytesIO()
@@ -101,7 +102,7 @@ def _poster(run: Run, picture: Pixels, message: str) -> Pixels:
     size = (picture.shape[1] / DPI, (text.count("\n") + 1) * _LINE_INCHES + 0.15)
     head: Any = NewFigure(figsize=size, facecolor="white")
     head.text(0.015, 0.5, text, va="center", fontsize=8.5, family="monospace", parse_math=False)
-    return np.vstack([_pixels(head)[:, : picture.shape[1]], picture])
+    return np.vstack([figure_pixels(head)[:, : picture.shape[1]], picture])
 
 
 def _image(run: Run, picture: Pixels) -> str:
@@ -112,7 +113,7 @@ def _image(run: Run, picture: Pixels) -> str:
         f"Entries of each of {stats.passes:,} passes, at most {stats.max_frontier:,} at once, with "
         f"{stats.deferrals:,} deferrals; below, the regions they belong to."
     )
-    source = f"data:image/png;base64,{base64.b64encode(_png(picture)).decode()}"
+    source = f"data:image/png;base64,{base64.b64encode(png_bytes(picture)).decode()}"
     return f'<img alt="{html_text(alt)}" width="{width:.0f}" style="{_IMAGE}" src="{source}">'
 
 

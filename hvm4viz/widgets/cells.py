@@ -1,0 +1,209 @@
+"""What cells hold and when: contents at level ``full``, and at every level with events which cell a task was at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hvm4viz.errors import TraceError
+from hvm4viz.events import DELTA, OP, OPERATIONS, OUTCOMES
+from hvm4viz.trace.trace import Trace
+from hvm4viz.widgets.frames import Frame, pack
+
+NEVER: Final = 0xFFFFFFFF
+"""Pass of what does not happen."""
+
+_DONE: Final = OUTCOMES.index("done")
+_TAKE: Final = OPERATIONS.index("take")
+
+Triples = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
+
+
+@dataclass(frozen=True, slots=True)
+class CellTimes:
+    """When things first happened to cells.
+
+    Attributes
+    ----------
+    cells : ndarray of uint32
+        Every cell that ever shows, ascending.
+    seen : ndarray of uint32
+        First pass at whose start it shows: it has content, or an entry or slot is there.
+    done : ndarray of uint32
+        First pass in which its task ended ``done``; ``NEVER`` if none did.
+    """
+
+    cells: NDArray[np.uint32]
+    seen: NDArray[np.uint32]
+    done: NDArray[np.uint32]
+
+
+def has_words(trace: Trace) -> bool:
+    """Tell whether the trace says what cells hold."""
+    return trace.level == "full"
+
+
+def cell_times(trace: Trace) -> CellTimes:
+    """Find when each cell is first seen, and first done."""
+    n_cells = trace.n_regions * trace.region_size
+    seen = np.full(n_cells, NEVER, np.uint32)
+    done = np.full(n_cells, NEVER, np.uint32)
+    if has_words(trace):
+        seen[np.flatnonzero(words_at(trace, 0)[:n_cells])] = 0
+        for first, offsets, table in _tables(trace, "deltas", 0, trace.n_passes):
+            cell = table["cell"]
+            _first(seen, cell, np.repeat(np.arange(offsets.size - 1), np.diff(offsets)) + first + 1)
+    for first, offsets, table in trace.parts():
+        lo, hi = int(offsets[0]), int(offsets[-1])
+        loc, slot = table.column("loc", lo, hi), table.column("slot", lo, hi)
+        passes = np.repeat(np.arange(offsets.size - 1), np.diff(offsets)) + first
+        is_done = table.column("outcome", lo, hi) == _DONE
+        _first(done, loc[is_done], passes[is_done])
+        _least(seen, loc, passes)
+        _least(seen, slot[slot > 0], passes[slot > 0])
+    found = np.flatnonzero(seen != NEVER)
+    return CellTimes(found.astype(np.uint32), seen[found], done[found])
+
+
+def _first(times: NDArray[np.uint32], at: NDArray[np.uint32], passes: NDArray[np.int64]) -> None:
+    """Note the first pass of cells that have none yet; passes ascend."""
+    new = times[at] == NEVER
+    times[at[new][::-1]] = passes[new][::-1]  # of several, the last one written stays: the earliest
+
+
+def _least(times: NDArray[np.uint32], at: NDArray[np.uint32], passes: NDArray[np.int64]) -> None:
+    """Note passes that are earlier than what is there."""
+    new = passes < times[at]
+    times[at[new][::-1]] = passes[new][::-1]
+
+
+def seen_frame(times: CellTimes, c0: int, c1: int) -> Frame:
+    """Pack the times of the cells of a range that ever show."""
+    lo, hi = np.searchsorted(times.cells, [c0, c1]).tolist()
+    columns = {"cell": times.cells[lo:hi], "seen": times.seen[lo:hi], "done": times.done[lo:hi]}
+    return pack("seen", columns, c0=c0, c1=c1)
+
+
+def words_frame(trace: Trace, p: int, c0: int, c1: int) -> Frame:
+    """Pack the cells of a range that hold something at the start of pass p."""
+    if not has_words(trace):
+        raise TraceError(f"cell contents: this trace was recorded at level {trace.level!r}; record at 'full'")
+    words = words_at(trace, p)[c0:c1]
+    found = np.flatnonzero(words)
+    return pack("words", {"cell": (found + c0).astype(np.uint32), "word": words[found]}, p=p, c0=c0, c1=c1)
+
+
+def words_at(trace: Trace, p: int) -> NDArray[np.uint64]:
+    """Return all cells at the start of pass p."""
+    return trace.at(p).words
+
+
+def deltas(trace: Trace, p0: int, p1: int) -> dict[str, NDArray[Any]]:
+    """Return the changes of cells and the operations on slots of passes p0 to p1, at level ``full``."""
+    if not has_words(trace):
+        return {}
+    columns: dict[str, NDArray[Any]] = {}
+    for name, short, dtype in (("deltas", "delta", DELTA), ("ops", "op", OP)):
+        parts = list(_tables(trace, name, p0, p1))
+        lengths = [np.diff(offsets) for _, offsets, _ in parts]
+        columns[f"{short}_offsets"] = np.concatenate([[0], *lengths]).cumsum().astype(np.uint32)
+        for field in dtype.names or ():
+            columns[f"{short}_{field}"] = np.concatenate([np.empty(0, dtype[field]), *(t[field] for _, _, t in parts)])
+    return columns
+
+
+def counters(trace: Trace) -> dict[str, NDArray[np.uint32]]:
+    """Return how many cells each pass changes, and how many operations on slots it makes, at level ``full``."""
+    if not has_words(trace):
+        return {}
+    return {name: _lengths(trace, name).astype(np.uint32) for name in ("deltas", "ops")}
+
+
+def content_sizes(trace: Trace) -> NDArray[np.int64]:
+    """Return the bytes of each pass that level ``full`` adds to a window."""
+    if not has_words(trace):
+        return np.zeros(trace.n_passes, np.int64)
+    return _lengths(trace, "deltas") * DELTA.itemsize + _lengths(trace, "ops") * OP.itemsize
+
+
+def content_bytes(trace: Trace) -> int:
+    """Return the bytes that level ``full`` adds to the whole."""
+    return int(content_sizes(trace).sum())
+
+
+def by_region(trace: Trace, what: str) -> Triples:
+    """Count takes of slots, or changes of cells, by pass and region."""
+    found: list[NDArray[np.int64]] = []
+    n_regions = max(trace.n_regions, 1)
+    for first, offsets, table in _tables(trace, "ops" if what == "takes" else "deltas", 0, trace.n_passes):
+        passes = np.repeat(np.arange(offsets.size - 1), np.diff(offsets)) + first
+        at = table["slot" if what == "takes" else "cell"] // np.uint32(trace.region_size)
+        keys = passes * n_regions + at
+        found.append(keys[table["op"] == _TAKE] if what == "takes" else keys)
+    keys, counts = np.unique(np.concatenate([np.empty(0, np.int64), *found]), return_counts=True)
+    return keys // n_regions, keys % n_regions, counts
+
+
+def _lengths(trace: Trace, name: str) -> NDArray[np.int64]:
+    parts = [np.diff(chunk.tables[name].offsets) for chunk in trace.chunks]
+    return np.concatenate([np.empty(0, np.int64), *parts])
+
+
+def _tables(
+    trace: Trace, name: str, p0: int, p1: int
+) -> Iterator[tuple[int, NDArray[np.int64], NDArray[np.void] | dict[str, NDArray[Any]]]]:
+    """Go through a table of level ``full``: first pass, offsets from 0 on, and its fields by name."""
+    for chunk in trace.chunks:
+        lo, hi = max(p0 - chunk.first, 0), min(p1 - chunk.first, chunk.n_passes)
+        if lo < hi:
+            table = chunk.tables[name]
+            offsets = table.offsets[lo : hi + 1]
+            start, stop = int(offsets[0]), int(offsets[-1])
+            values = table.values
+            cut = {key: column[start:stop] for key, column in values.items()} if isinstance(values, dict) else (
+                values[start:stop]
+            )  # fmt: skip
+            yield chunk.first + lo, offsets - start, cut
+
+
+NONE, FREED, IDLE, REDUCED, SUB, FRONTIER, WAITING, ERROR = range(8)
+"""Statuses of cells, the later ones over the earlier; ``trace_view.js`` has the same."""
+
+_STOPS: Final = [OUTCOMES.index(name) for name in ("deferred", "contended")]
+_ERRORS: Final = [OUTCOMES.index(name) for name in ("error", "aborted")]
+
+
+def statuses(trace: Trace, times: CellTimes, p: int) -> NDArray[np.uint8]:
+    """Tell how each cell of ``times`` stands at the start of pass p.
+
+    Returns
+    -------
+    codes : ndarray of uint8
+        ``NONE`` to ``ERROR``. An entry that pass p defers, or whose task has been waiting, is ``WAITING``.
+    """
+    codes = np.where(times.done < p, REDUCED, IDLE).astype(np.uint8)
+    if has_words(trace):
+        words = words_at(trace, p)[times.cells]
+        codes[words == 0] = FREED
+        codes[words >> np.uint64(63) != 0] = SUB
+    codes[times.seen > p] = NONE
+    if not trace.n_events:
+        return codes
+
+    def put(locs: NDArray[np.uint32], status: int) -> None:
+        codes[np.searchsorted(times.cells, locs)] = status
+
+    waits = trace.deferrals()
+    is_open = (waits["opened"] < p) & ((waits["closed"] < 0) | (waits["closed"] >= p))
+    put(waits["loc"][is_open], WAITING)
+    if p < trace.n_passes:
+        events = trace.events(p, p + 1)
+        loc, outcome = events["loc"], events["outcome"]
+        put(loc, FRONTIER)
+        put(loc[np.isin(outcome, _STOPS)], WAITING)
+        put(loc[np.isin(outcome, _ERRORS)], ERROR)
+    return codes
