@@ -20,6 +20,7 @@ LAYERS = (
     {"heap", "readback", "regions"},
     {"device"},
     {"watch", "deltas"},
+    {"kernel_text.functions", "kernel_text.metal_text", "kernel_text.lint"},
     {"store"},
     {"workspace"},
     {"frontier"},
