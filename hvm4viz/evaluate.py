@@ -21,7 +21,7 @@ from hvm4viz.frontier import Fault, Frontier, Stop, auto_fuel, fault_of, settle,
 from hvm4viz.heap import Heap
 from hvm4viz.kernel_text import abi
 from hvm4viz.nodes import HeapFull, Nodes
-from hvm4viz.primitives import Gnf, Normal, PrimitiveError, Steps, Weak, Wish, is_python, steps_of
+from hvm4viz.primitives import Gnf, Normal, PrimitiveError, Steps, Weak, Wish, replayed, steps_of
 from hvm4viz.store import Store, copied
 from hvm4viz.term import SUB_BIT, Tag, ext_of, pack, tag_of, val_of
 
@@ -74,6 +74,9 @@ class Evaluator(Nodes):
     ----------
     has_called : bool
         Whether the last pass ended in a call of a Python function.
+    todo : str
+        What a run that goes on has to do first: ``feed`` a starved thread, ``begin`` a primitive, ``resume`` one, lay
+        out the ``value`` that a Python function gave back; or nothing.
     """
 
     def __init__(self, store: Store, book: Any, *, root: int, lift: bool, on_log: Callable[[str], None]) -> None:
@@ -107,6 +110,7 @@ class Evaluator(Nodes):
         self._ready: tuple[Stop | None, BaseException | None] | None = None
         self._has_written = False
         self.has_called = False
+        self.todo = ""
         self._extra = 0
         self._opens = self._fills = self._woken = 0
         self._is_waking = False
@@ -198,7 +202,8 @@ class Evaluator(Nodes):
             if frontier is not None and not frontier.width:
                 record = replace(record, rules=record.rules.copy())  # the join of what wakes counts anew
                 self._has_written = True
-            self._make_ready()
+            if self._ready is None:
+                self._make_ready()
         if self._reassigned:
             given, self._reassigned = self._reassigned, []
             in_use = self.store.regions.in_use
@@ -233,7 +238,10 @@ class Evaluator(Nodes):
         self._fills += int(state["fills"])
         counted = int(state["counted_lo"])
         self._woken += counted if self._is_waking else 0
-        stop = self._after(act, stopped, events)
+        try:
+            stop = self._after(act, stopped, events)
+        except BaseException as error:  # noqa: BLE001  (told of behind the record of the pass, by idle)
+            stop, self._ready = None, (None, error)
         record, written = self._record(events, counted, begun, ended)
         return record, stop, written
 
@@ -272,9 +280,7 @@ class Evaluator(Nodes):
     def _after(self, act: _Activation, stopped: int, events: NDArray[np.void]) -> Stop | None:
         try:
             if stopped == _STARVED:
-                _given, full = self.store.regions.feed(self._state_view)
-                self._reassigned += _given
-                return Stop("heap_full", full) if full else None
+                return self._feed()
             if stopped == _ERROR:
                 return Stop("error", record=0)
             if stopped == _CONTENDED:
@@ -293,6 +299,29 @@ class Evaluator(Nodes):
                 self.store.forget_visits()
             return self._resume()
         except HeapFull as full:
+            self.todo = "begin"
+            return Stop("heap_full", str(full))
+
+    def _feed(self) -> Stop | None:
+        given, full = self.store.regions.feed(self._state_view)
+        self._reassigned += given
+        self.todo = "feed" if full else ""
+        return Stop("heap_full", full) if full else None
+
+    def go_on(self) -> Stop | None:
+        """Do once more what the heap had no room for, or what was interrupted; return why the run ends again, if so."""
+        act, todo = self._acts[-1], self.todo
+        self.todo = ""
+        if act.frontier is not None:
+            return act.frontier.go_on()
+        if todo == "feed":
+            return self._feed()
+        try:
+            if todo == "begin":
+                self._begin_primitive(act)
+            return self._resume() if todo in ("begin", "resume") else None
+        except HeapFull as full:
+            self.todo = "begin"
             return Stop("heap_full", str(full))
 
     def _again(self, act: _Activation) -> Stop | None:
@@ -319,7 +348,8 @@ class Evaluator(Nodes):
 
     def _resume(self) -> Stop | None:
         """Go on with the innermost primitive: it wants something reduced, or it has returned to its caller."""
-        call = self._calls[-1]
+        call, mark = self._calls[-1], self.mark()
+        called_before, self.has_called = self.has_called, False
         self._has_written = True
         try:
             wish = next(call.steps)
@@ -327,14 +357,20 @@ class Evaluator(Nodes):
             self._begin(wish)
         except StopIteration as end:
             self._calls.pop()
-            self.has_called |= is_python(call.name)
             record = view(self._acts[-1].record, abi.RECORD)
             record["hand"], record["flags"] = end.value, 0
         except PrimitiveError as error:
             self.cause = error.__cause__
             return Stop("error", str(error), record=0)
-        except HeapFull as full:
-            return Stop("heap_full", str(full))
+        except BaseException as error:
+            self.undo(mark)
+            call.steps = replayed(self, call.name, call.number, call.cells, call.taken)
+            self.todo = "value" if self.has_called and isinstance(error, HeapFull) else "resume"
+            if isinstance(error, HeapFull):
+                return Stop("heap_full", str(error))
+            raise
+        finally:
+            self.has_called |= called_before
         return None
 
     def _begin(self, wish: Wish) -> None:

@@ -95,6 +95,8 @@ class RunHeader:
         Stamps that the heap may hold already lie below this.
     units : tuple of int
         Which of ``source`` were given to be parsed, one after the other; the rest is what they include.
+    skipped : int
+        Passes before the first one that are not in the recording, of a part of a longer one.
     """
 
     source: tuple[tuple[str, str], ...]
@@ -113,6 +115,7 @@ class RunHeader:
     root: int = 0
     stamps: int = 0
     units: tuple[int, ...] = (0,)
+    skipped: int = 0
 
 
 @dataclass(frozen=True, slots=True)

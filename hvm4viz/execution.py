@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -25,13 +26,15 @@ from hvm4viz.outcome import Run, Stats, Status
 from hvm4viz.program import Program, parse
 from hvm4viz.progress import progress_for
 from hvm4viz.readback import Term
+from hvm4viz.resume import resume_execution
 from hvm4viz.settings import Machine
+from hvm4viz.state import State, put_back, take
 from hvm4viz.store import Store
 
 if TYPE_CHECKING:
-    from hvm4viz.trace import Recorder
+    from hvm4viz.trace import Recorder, Trace
 
-Record = Literal["off", "counts", "events"]
+Record = Literal["off", "counts", "events", "full"]
 Mode = Literal["snf", "collapse"]
 
 
@@ -59,9 +62,32 @@ class Request:
     progress: bool | Literal["auto"]
     on_pass: Callable[[PassRecord], bool | None] | None
     on_log: Callable[[str], None] | None
+    start: Start | None = None
 
 
-class _Totals:
+@dataclass(frozen=True, kw_only=True)
+class Start:
+    """Where an execution goes on, instead of starting afresh; the request's words are the heap there.
+
+    Attributes
+    ----------
+    prior : Trace
+        What was recorded so far.
+    state : State or None
+        State of the machine; None at the start of the run.
+    totals : Totals
+        Statistics so far.
+    is_full : bool
+        Whether it had stopped because the heap was full.
+    """
+
+    prior: Trace
+    state: State | None
+    totals: Totals
+    is_full: bool = False
+
+
+class Totals:
     """The observer that adds up the statistics."""
 
     def __init__(self) -> None:
@@ -69,6 +95,26 @@ class _Totals:
         self._entries = 0
         self._longest = 0
         self._device_ns = 0
+
+    @classmethod
+    def of_trace(cls, trace: Trace) -> Totals:
+        """Add up what a trace tells."""
+        totals, rows = cls(), trace.rows
+        totals.stats.passes = trace.n_passes
+        totals.stats.interactions = int(rows["interactions"].sum())
+        totals.stats.deferrals = trace.n_deferrals
+        totals.stats.max_frontier = int(rows["frontier"].max(initial=0))
+        totals._entries = int(rows["frontier"].sum(dtype=np.int64))
+        totals._longest = int(rows["longest"].sum(dtype=np.int64))
+        totals._device_ns = int(rows["device_ns"].sum())
+        return totals
+
+    def copy(self) -> Totals:
+        """Return totals to be added to, while these stay what they are."""
+        totals = Totals()
+        totals.stats = replace(self.stats)
+        totals._entries, totals._longest, totals._device_ns = self._entries, self._longest, self._device_ns
+        return totals
 
     def begin(self, header: RunHeader) -> None:
         """Nothing to do before the first pass."""
@@ -93,7 +139,7 @@ class _Totals:
         stats.mean_frontier = self._entries / stats.passes if stats.passes else 0.0
         stats.parallelism = stats.interactions / self._longest if self._longest else 0.0
         stats.cells_used = cells_used
-        stats.wall_s = wall_s
+        stats.wall_s += wall_s
         stats.device_s = self._device_ns / 1e9
         return stats
 
@@ -128,8 +174,13 @@ class Execution:
         self.request = request
         device = request.device
         self.device = open_device(device, workers=request.workers) if isinstance(device, str) else device
-        self._recorder: Recorder = Recorder(request.record, request.trace_limit, request.save)
+        start = request.start
+        self._recorder: Recorder = Recorder(
+            request.record, request.trace_limit, request.save, prior=start.prior if start else None
+        )
         used = request.kernel or kernel()
+        if request.record == "full":
+            used = used.watched("log")
         program, machine = request.program, request.machine
         self._book: Book = program.book if program else parse("").book
         self.store = Store(
@@ -146,14 +197,40 @@ class Execution:
         if request.on_cpu:
             on_log = request.on_log or print_line
             self.evaluator = Evaluator(self.store, self._book, root=request.root, lift=lift, on_log=on_log)
-        engine = self.evaluator or Frontier(self.store, root=request.root, lift=lift)
-        self.enumeration = Enumeration(engine, request.limit, self._book) if lift else None
-        self.engine = self.enumeration or engine
-        self._totals = _Totals()
-        self._observers: list[Observer] = [self._recorder, self._totals]
+        self._machine = self.evaluator or Frontier(self.store, root=request.root, lift=lift)
+        self.enumeration = Enumeration(self._machine, request.limit, self._book) if lift else None
+        self.engine = self.enumeration or self._machine
+        self.results: list[Term] = []
+        self.totals = start.totals.copy() if start else Totals()
+        self._observers: list[Observer] = [self._recorder, self.totals]
         line = progress_for(request.progress)
         self._observers += [line] if line else []
-        header = RunHeader(
+        header = self._header(used)
+        if start is not None and start.state is not None:
+            self.results = put_back(start.state, self._machine, self.enumeration, self._book)
+        if request.record == "full":
+            self.store.watch_changes()
+            self._recorder.watch(self)
+        for observer in self._observers:
+            observer.begin(header)
+        self._loop = Loop(
+            self.engine,
+            self._observers,
+            max_passes=request.max_passes,
+            timeout=request.timeout,
+            on_pass=request.on_pass,
+        )
+        self.stop: Stop | None = None
+        self._ended: Stop | None = None
+        if start is not None and (start.is_full or self.evaluator):
+            self._ended = self._machine.go_on()
+
+    def _header(self, used: Kernel) -> RunHeader:
+        request, program, machine, start = self.request, self.request.program, self.request.machine, self.request.start
+        if start is not None:  # of the run as it began, on the machine that goes on with it
+            header = start.prior.header
+            return replace(header, machine=machine.settings(), device=self.device.name, kernel=used.digest)
+        return RunHeader(
             source=program.files if program else (),
             entry=request.entry,
             mode=request.mode,
@@ -166,23 +243,43 @@ class Execution:
             regions=self.store.owners(),
             device=self.device.name,
             kernel=used.digest,
+            heap=request.words.copy() if request.record == "full" else np.zeros(0, np.uint64),
+            root=request.root,
+            stamps=request.stamps,
+            units=program.unit_places if program else (),
         )
-        for observer in self._observers:
-            observer.begin(header)
-        self._loop = Loop(
-            self.engine,
-            self._observers,
-            max_passes=request.max_passes,
-            timeout=request.timeout,
-            on_pass=request.on_pass,
-        )
-        self.results: list[Term] = []
-        self.stop: Stop | None = None
+
+    @property
+    def trace(self) -> Trace:
+        """What was recorded so far."""
+        return self._recorder.trace
+
+    # ---- what a recording at level full asks
+
+    @property
+    def words(self) -> NDArray[np.uint64]:
+        """Cells of the regions in use, as they lie."""
+        return self.store.words[: self.store.cells_in_use]
+
+    @property
+    def has_called(self) -> bool:
+        """Whether the last pass called a Python primitive."""
+        return self.evaluator is not None and self.evaluator.has_called
+
+    def take_state(self) -> State:
+        """Take the state of the machine, between two passes."""
+        return take(self._machine, self.enumeration, self.results)
+
+    def state(self) -> bytes:
+        """Return the state of the machine, between two passes, as bytes."""
+        return self.take_state().to_bytes()
+
+    # ---- running
 
     def advance(self, until: Callable[[], bool] | None = None) -> Stop | None:
         """Run passes until the run ends or ``until`` holds; a fault of device or kernel ends the run as failed."""
         try:
-            self.stop = self._loop.run(until)
+            self.stop = self._ended or self._loop.run(until)
         except (DeviceError, KernelFault) as error:
             self.stop = Stop("failed", str(error))
         except BaseException:
@@ -214,19 +311,20 @@ class Execution:
             observer.end(end)
         if self._recorder.failure is not None:
             message = f"{message}; {self._recorder.failure}".removeprefix("; ")
-        stats: Stats = self._totals.finish(time.perf_counter() - self._begun, self.store.cells_used())
+        stats: Stats = self.totals.finish(time.perf_counter() - self._begun, self.store.cells_used())
         return Run(
             program=request.program,
             status=Status(stop.status),
             message=message,
-            results=self.results,
-            log=log,
+            results=list(self.results),
+            log=list(log),
             stats=stats,
             trace=self._recorder.trace,
             machine=request.machine,
             device=self.device,
             heap=image,
             cause=self.evaluator.cause if self.evaluator else None,
+            resumer=partial(resume_execution, self),
         )
 
     def _message(self, stop: Stop) -> str:
@@ -251,6 +349,22 @@ class Execution:
         words, prims = self._book.words, self._book.prims
         number = int(words[place]) >> 32 & 0xFFFFFF if 0 < place < len(words) else len(prims)
         return prims[number][0] if number < len(prims) else "?"
+
+
+def carry_out(request: Request, on_result: Callable[[Term], None] | None = None) -> Run:
+    """Carry out a request; tell of results as they come."""
+    execution = Execution(request)
+    enumeration = execution.enumeration
+    if on_result is None or enumeration is None:
+        stop = execution.advance()
+        assert stop is not None
+        return execution.finish(stop)
+    while True:
+        stop = execution.advance(lambda: bool(enumeration.found))
+        for term in execution.new_results():
+            on_result(term)
+        if stop is not None:
+            return execution.finish(stop)
 
 
 _ERRORS = {

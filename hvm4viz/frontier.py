@@ -258,6 +258,14 @@ class Frontier:
             return None if self.break_cycle() else Stop("stalled", stalled(self.parked))
         return None if self.wake_late() else Stop("done")
 
+    def go_on(self) -> Stop | None:
+        """Give regions to threads that found none left, now that there are more; return why not, if so."""
+        if not self._sum[3]:
+            return None
+        given, full = self.store.regions.feed(self._state_view)
+        self._reassigned += given
+        return Stop("heap_full", full) if full else None
+
     @property
     def width(self) -> int:
         """Entries of the next pass."""

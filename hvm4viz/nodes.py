@@ -74,6 +74,23 @@ class Nodes:
         self.store.used_view[state[2]] += cells
         return loc
 
+    def mark(self) -> tuple[int, int, int, NDArray[np.uint32]]:
+        """Return where the free cells are now, to be given to ``undo``."""
+        in_use = self.store.regions.in_use
+        return self._cells[0], self._cells[1], self._cells[2], self.store.used_view[:in_use].copy()
+
+    def undo(self, mark: tuple[int, int, int, NDArray[np.uint32]]) -> None:
+        """Take back what was laid out since a mark; regions that were given stay given."""
+        start, end, region, used = mark
+        words, size = self.store.words, self.machine.region_size
+        words[start:end] = 0
+        while region != self._cells[2]:
+            region = int(self._chain[region])
+            words[region * size : (region + 1) * size] = 0
+        self._cells[0], self._cells[1], self._cells[2] = mark[:3]
+        self.store.used_view[: used.size] = used
+        self.store.used_view[used.size : self.store.regions.in_use] = 0
+
     def _give(self) -> int:
         regions = self.store.regions
         if regions.in_use >= regions.limit:

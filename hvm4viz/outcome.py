@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from hvm4viz.errors import (
     DeviceFailed,
@@ -18,6 +19,7 @@ from hvm4viz.errors import (
     Stalled,
     TimeLimitReached,
 )
+from hvm4viz.events import RESUMABLE, PassRecord
 from hvm4viz.heap import Heap
 from hvm4viz.settings import Machine
 
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from hvm4viz.program import Program
     from hvm4viz.readback import Term
     from hvm4viz.trace import Trace
+    from hvm4viz.widgets.trace_view import TraceView
 
 
 class Status(StrEnum):
@@ -50,6 +53,14 @@ _RAISES: dict[Status, type[Exception]] = {
     Status.HEAP_FULL: HeapExhausted,
     Status.PRIMITIVE: PrimitiveInGnf,
     Status.STALLED: Stalled,
+}
+
+
+_NOTHING_LEFT: dict[Status, str] = {
+    Status.DONE: "nothing is left to do",
+    Status.ERROR: "correct the program and run it again",
+    Status.PRIMITIVE: "correct the program and run it again",
+    Status.STALLED: "no task can go on",
 }
 
 
@@ -110,6 +121,8 @@ class Run:
     device : Device
     heap : Heap
         The heap as it lies at the end, frames included; ``heap.settled()`` is a plain term graph.
+    shown : dict
+        How a notebook shows it: what ``view`` and the first state of the view were asked for.
     """
 
     program: Program | None
@@ -123,6 +136,8 @@ class Run:
     device: Device
     heap: Heap = field(repr=False)
     cause: BaseException | None = field(default=None, repr=False)
+    shown: dict[str, Any] = field(default_factory=dict[str, Any], repr=False, compare=False)
+    resumer: Callable[..., Run] | None = field(default=None, repr=False, compare=False)
 
     @property
     def result(self) -> Term | None:
@@ -156,6 +171,64 @@ class Run:
         raised.run, raised.trace = self, self.trace
         raise raised from self.cause
 
+    def view(self, **options: Any) -> TraceView:
+        """Show the run: see ``hvm4viz.TraceView`` for the options."""
+        from hvm4viz.widgets.trace_view import TraceView
+
+        return TraceView(self, **options)
+
+    def resume(
+        self,
+        *,
+        max_passes: int = 10_000_000,
+        timeout: float | None = None,
+        heap: int | str | None = None,
+        trace_limit: int | str = "512 MiB",
+        save: str | Path | None = None,
+        progress: bool | Literal["auto"] = "auto",
+        on_pass: Callable[[PassRecord], bool | None] | None = None,
+        on_log: Callable[[str], None] | None = None,
+        on_result: Callable[[Term], None] | None = None,
+    ) -> Run:
+        """Go on from where a limit or a person stopped the run; this run stays what it is.
+
+        Parameters
+        ----------
+        max_passes : int
+            Passes, counted from the start of the run.
+        timeout : float, optional
+            Seconds from now.
+        heap : int or str, optional
+            Most bytes that the heap may take from now on; needed if it was full.
+        trace_limit, save, progress, on_pass, on_log, on_result
+            As in ``run``; what was recorded so far comes first in the new file.
+
+        Returns
+        -------
+        run : Run
+            As if the run had never stopped: recording, digest, results, log lines and totals are those of all of it.
+
+        Raises
+        ------
+        ValueError
+            If the run cannot go on: it is done, failed, or the heap must be larger.
+        """
+        if self.status not in RESUMABLE or self.resumer is None:
+            raise ValueError(
+                f"the run ended as {self.status.value!r}: {_NOTHING_LEFT.get(self.status, 'run it again')}"
+            )
+        return self.resumer(
+            max_passes=max_passes,
+            timeout=timeout,
+            heap=heap,
+            trace_limit=trace_limit,
+            save=save,
+            progress=progress,
+            on_pass=on_pass,
+            on_log=on_log,
+            on_result=on_result,
+        )
+
     def save(self, path: str | Path) -> Path:
         """Write the trace to a file; see ``Trace.save``."""
         return self.trace.save(path)
@@ -163,4 +236,4 @@ class Run:
     def _repr_mimebundle_(self, **_: object) -> dict[str, Any]:
         from hvm4viz.widgets import show_run
 
-        return show_run(self)
+        return show_run(self, **self.shown)

@@ -81,11 +81,6 @@ def primitive(name: str, *, arity: int) -> Callable[[Callable[..., Any]], Callab
     return register
 
 
-def is_python(name: str) -> bool:
-    """Tell whether a primitive is a Python function, which may do anything."""
-    return name not in ("log", "gnf", "nf")
-
-
 def steps_of(machine: Evaluator, name: str, number: int, cells: list[int]) -> Steps:
     """Return the generator that runs a primitive on argument cells."""
     if name == "log":
@@ -95,6 +90,14 @@ def steps_of(machine: Evaluator, name: str, number: int, cells: list[int]) -> St
     if name == "nf":
         return _reduce(machine, Normal(cells[0]))
     return _call(machine, name, number, cells)
+
+
+def replayed(machine: Evaluator, name: str, number: int, cells: list[int], taken: int) -> Steps:
+    """Return the generator of a primitive as it was after so many steps: until its last one it only reads cells."""
+    steps = steps_of(machine, name, number, cells)
+    for _ in range(taken):
+        next(steps)
+    return steps
 
 
 def _reduce(machine: Evaluator, wish: Wish) -> Steps:
@@ -113,6 +116,7 @@ def _call(machine: Evaluator, name: str, number: int, cells: list[int]) -> Steps
     if function is None:
         raise PrimitiveError(f"%{name} is not registered here; import the module that defines it")
     call = object()
+    machine.has_called = True
     try:
         value = function(*(machine.term(cell, call) for cell in cells))
     except (KeyboardInterrupt, MemoryError):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from errno import ENOENT
 from pathlib import Path
 
 from hvm4viz import limits
@@ -45,6 +46,12 @@ class Program:
     def files(self) -> tuple[tuple[str, str], ...]:
         """Name and text of every file, in the order of reading."""
         return self.book.files
+
+    @property
+    def unit_places(self) -> tuple[int, ...]:
+        """Which of ``files`` were given to be parsed, one after the other; the rest is what they include."""
+        given = {id(unit.source) for unit in self.units}
+        return tuple(place for place, source in enumerate(self.book.sources) if id(source) in given)
 
     def span(self, loc: int) -> Span | None:
         """Return where in the source a static cell came from."""
@@ -134,6 +141,43 @@ def load(path: str | os.PathLike[str], *, root: str | os.PathLike[str] | None = 
         raise OSError(f"{str(path)!r} is no usable path: {fault}") from None
     limit = Path(root).resolve() if root is not None else whole.parent
     return _program((Unit(_source(str(place), text), whole.parent, limit, whole),))
+
+
+def reread(files: Sequence[tuple[str, str]], units: Sequence[int]) -> Program:
+    """Parse a program once more from the texts that it was read from then; nothing is read from the disk.
+
+    Parameters
+    ----------
+    files : sequence of (str, str)
+        Name and text of every file (``Program.files``).
+    units : sequence of int
+        Which of them were given to be parsed (``Program.unit_places``).
+
+    Raises
+    ------
+    ProgramError
+        If they are no program, or not all of one.
+    """
+    base = Path(Path.cwd().anchor, "hvm4viz", *("files",) * 64)  # a place that is none, deep enough for names with ..
+    given = set(units)
+    included = {(base / name).resolve(): text for place, (name, text) in enumerate(files) if place not in given}
+    parts: list[Unit] = []
+    for place in units:
+        name, text = files[place]
+        path = (base / name).resolve()
+        root = Path(path.anchor)
+        parts.append(Unit(_source(name, text), path.parent, root, None if path in included else path))
+    return _program(tuple(parts), _Given(included))
+
+
+class _Given(dict[Path, str]):
+    """Texts by path that claim to be all there are: what is not among them is not looked for on the disk."""
+
+    def __contains__(self, path: object) -> bool:
+        return True
+
+    def __missing__(self, path: Path) -> str:
+        raise FileNotFoundError(ENOENT, "it is not among the texts that were kept")
 
 
 def _source(name: str, text: str) -> Source:

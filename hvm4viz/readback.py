@@ -51,6 +51,18 @@ class Term:
         _ = self.text
         return self
 
+    @classmethod
+    def told(cls, words: Words, loc: int, book: Book, text: str) -> Term:
+        """Return a result of a collapse that was printed before, when its cells were what they were then."""
+        term = cls(words, loc, book, quoted=True)
+        term.__dict__["text"] = text
+        return term
+
+    @property
+    def cell(self) -> int:
+        """Cell that holds it."""
+        return self._loc
+
     @property
     def word(self) -> int:
         """The term's word; substitutions are followed."""

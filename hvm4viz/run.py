@@ -11,7 +11,9 @@ import numpy as np
 
 from hvm4viz.errors import KernelFault
 from hvm4viz.outcome import Run, Stats, Status
+from hvm4viz.preferences import preference
 from hvm4viz.program import Program, parse
+from hvm4viz.resuming import register
 from hvm4viz.settings import Machine
 from hvm4viz.term import Tag, pack
 
@@ -37,7 +39,7 @@ def run(
     max_passes: int = 10_000_000,
     timeout: float | None = None,
     record: Record = "events",
-    trace_limit: int | str = "512 MiB",
+    trace_limit: int | str = "auto",
     save: str | Path | None = None,
     workers: int | None = None,
     kernel: Kernel | None = None,
@@ -61,16 +63,16 @@ def run(
     limit : int, optional
         Most results to enumerate; 0 evaluates nothing, negative is no limit.
     device : str or Device
-        ``"auto"``, a kind of ``devices()``, or an open device.
+        ``"auto"`` (what ``set_options`` says, or the best there is), a kind of ``devices()``, or an open device.
     machine : Machine, optional
         Settings; equal settings give equal traces.
     max_passes : int
     timeout : float, optional
         Seconds, looked at between passes.
-    record : {"events", "counts", "off"}
-        How much the trace keeps.
+    record : {"events", "full", "counts", "off"}
+        How much the trace keeps; ``full`` keeps every changed cell, so that the heap of any pass can be shown.
     trace_limit : int or str
-        Bytes at which the trace stops keeping events; counts go on.
+        Bytes at which the trace stops keeping events; counts go on. "auto": what ``set_options`` says, 512 MiB.
     save : path-like, optional
         Trace file to write while the run goes on.
     workers : int, optional
@@ -173,25 +175,29 @@ def _request(
         limit=None if limit is None or limit < 0 else limit,
         on_cpu=bool(parsed.book.reachable_prims(main)),
         machine=machine or Machine(),
-        **options,
+        **_preferred(options),
     )
 
 
-def _carry_out(request: Request, on_result: Callable[[Term], None] | None = None) -> Run:
-    from hvm4viz.execution import Execution
+def _preferred(options: dict[str, Any]) -> dict[str, Any]:
+    """Put what ``set_options`` says in the place of "auto"."""
+    chosen = {name: preference(name) for name in ("device", "trace_limit", "progress") if options[name] == "auto"}
+    return {**options, **chosen}
 
-    execution = Execution(request)
-    enumeration = execution.enumeration
-    if on_result is None or enumeration is None:
-        stop = execution.advance()
-        assert stop is not None
-        return execution.finish(stop)
-    while True:
-        stop = execution.advance(lambda: bool(enumeration.found))
-        for term in execution.new_results():
-            on_result(term)
-        if stop is not None:
-            return execution.finish(stop)
+
+def _carry_out(request: Request, on_result: Callable[[Term], None] | None = None) -> Run:
+    from hvm4viz.execution import carry_out
+
+    return carry_out(request, on_result)
+
+
+def _resume_trace(trace: Any, p: int, **options: Any) -> Run:
+    from hvm4viz.resume import resume_trace
+
+    return resume_trace(trace, p, **options)
+
+
+register(_resume_trace)
 
 
 class Results:
@@ -265,7 +271,7 @@ def results(
     max_passes: int = 10_000_000,
     timeout: float | None = None,
     record: Record = "events",
-    trace_limit: int | str = "512 MiB",
+    trace_limit: int | str = "auto",
     save: str | Path | None = None,
     workers: int | None = None,
     kernel: Kernel | None = None,
@@ -319,7 +325,7 @@ def run_heap(
     max_passes: int = 10_000_000,
     timeout: float | None = None,
     record: Record = "events",
-    trace_limit: int | str = "512 MiB",
+    trace_limit: int | str = "auto",
     save: str | Path | None = None,
     workers: int | None = None,
     kernel: Kernel | None = None,
@@ -342,6 +348,7 @@ def run_heap(
     from hvm4viz.execution import Request
 
     _check_limits(max_passes, timeout, 1, workers)
+    chosen = _preferred({"device": device, "trace_limit": trace_limit, "progress": False})
     if heap.tasks:
         raise ValueError(f"{len(heap.tasks)} tasks are at work on this heap; run_heap(heap.settled()) starts afresh")
     if not 0 <= root < len(heap.words):
@@ -356,18 +363,16 @@ def run_heap(
             mode="snf",
             limit=None,
             on_cpu=False,
-            device=device,
             machine=machine or Machine(),
             max_passes=max_passes,
             timeout=timeout,
             record=record,
-            trace_limit=trace_limit,
             save=save,
             workers=workers,
             kernel=kernel,
-            progress=False,
             on_pass=on_pass,
             on_log=None,
+            **chosen,
         )
     )
 

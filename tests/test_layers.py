@@ -12,7 +12,7 @@ PACKAGE = Path(__file__).parents[1] / "hvm4viz"
 
 LAYERS = (
     {"errors", "limits", "interrupt"},
-    {"term", "events", "settings"},
+    {"term", "events", "settings", "preferences", "resuming"},
     {"syntax", "rules"},
     {"book", "program"},
     {"syntax.printer", "syntax.shapes", "syntax.spelling", "syntax.spines", "syntax.view"},
@@ -26,12 +26,13 @@ LAYERS = (
     {"frontier"},
     {"machine", "primitives", "nodes", "evaluate"},
     {"collapse"},
+    {"state"},
     {"trace"},
     {"measure"},
     {"figures"},
     {"progress", "widgets"},
     {"outcome"},
-    {"execution"},
+    {"execution", "resume"},
     {"run"},
     {"options", "arguments", "outputs", "completion", "lab", "streams"},
     {"commands", "magics"},

@@ -65,6 +65,7 @@ def accept_header(facts: dict[str, Any], metadata: Mapping[bytes, memoryview]) -
         root=_whole_number(facts.get("root", 0)),
         stamps=_whole_number(facts.get("stamps", 0)),
         units=units,
+        skipped=_whole_number(facts.get("skipped", 0)),
     )
 
 

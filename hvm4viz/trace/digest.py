@@ -63,6 +63,8 @@ def trace_digest(trace: Trace) -> str:
         raise TraceError(f"no digest: the trace was recorded at level {trace.level!r}; record at 'events' to have one")
     if trace.end is None:
         raise TraceError("no digest: the recording stops before the run did")
+    if trace.header.skipped:
+        raise TraceError(f"no digest: {trace.header.skipped} passes before the first one are not in this recording")
     if trace.dropped:
         raise TraceError(
             f"no digest: events of passes from {trace.events_until} on were not kept; run with a larger trace_limit"

@@ -266,24 +266,49 @@ class Recorded:
         lengths = [np.diff(chunk.tables["events"].offsets) for chunk in self.chunks]
         return locked(np.concatenate([[0], *lengths]).cumsum(dtype=np.int64))
 
-    def parts(self, p0: int = 0, p1: int | None = None) -> Iterator[tuple[int, NDArray[np.int64], Ragged]]:
-        """Go through the events of passes p0 to p1 (without p1) in order, without a copy.
+    def parts(
+        self, p0: int = 0, p1: int | None = None, *, table: str = "events"
+    ) -> Iterator[tuple[int, NDArray[np.int64], Ragged]]:
+        """Go through the values of passes p0 to p1 (without p1) in order, without a copy.
+
+        Parameters
+        ----------
+        p0, p1 : int
+            First pass, and the pass after the last one.
+        table : str
+            Which table (``columns.ALL_TABLES``).
 
         Yields
         ------
         first : int
             First pass of the part.
         offsets : ndarray of int64
-            Where the events of each of its passes lie in ``table``, one more than passes.
+            Where the values of each of its passes lie in ``table``, one more than passes.
         table : Ragged
-            The events: ask it for columns or records between two offsets.
+            The values: ask it for columns or records between two offsets.
         """
         p1 = self.n_passes if p1 is None else p1
         for chunk in self.chunks[max(bisect_right(self._firsts, p0) - 1, 0) : bisect_left(self._firsts, p1)]:
             lo, hi = max(p0 - chunk.first, 0), min(p1 - chunk.first, chunk.n_passes)
             if lo < hi:
-                table = chunk.tables["events"]
-                yield chunk.first + lo, table.offsets[lo : hi + 1], table
+                values = chunk.tables[table]
+                yield chunk.first + lo, values.offsets[lo : hi + 1], values
+
+    def long_table(self, table: str, p0: int | None = None, p1: int | None = None) -> NDArray[np.void]:
+        """Return the values of a table in passes p0 to p1 (without p1), in order.
+
+        Returns
+        -------
+        values : ndarray of records
+            Read-only; no copy if the passes lie in one chunk that is in memory.
+        """
+        start, stop, _ = slice(p0, p1).indices(self.n_passes)
+        dtype = ALL_TABLES[table]
+        found = [
+            values.records(dtype, int(offsets[0]), int(offsets[-1]))
+            for _, offsets, values in self.parts(start, stop, table=table)
+        ]
+        return locked(found[0] if len(found) == 1 else np.concatenate([np.empty(0, dtype), *found]))
 
     def events(
         self, p0: int | None = None, p1: int | None = None, *, kind: str | None = None, region: int | None = None
@@ -311,15 +336,8 @@ class Recorded:
         ValueError
             If the kind is no outcome.
         """
-        index = slice(p0, p1).indices(self.n_passes)
         self._need_events("events")
-        parts = [
-            table.records(EVENT, int(offsets[0]), int(offsets[-1]))
-            for _, offsets, table in self.parts(index[0], index[1])
-        ]
-        if not parts:
-            return np.empty(0, EVENT)
-        found = parts[0] if len(parts) == 1 else np.concatenate(parts)
+        found = self.long_table("events", p0, p1)
         if kind is not None:
             if kind not in OUTCOMES:
                 raise ValueError(f"kind={kind!r}: must be one of {', '.join(OUTCOMES)}")
@@ -333,7 +351,8 @@ class Recorded:
         index = slice(p0, p1).indices(self.n_passes)
         self._need_events("events")
         parts = [table.column(name, int(offsets[0]), int(offsets[-1])) for _, offsets, table in self.parts(*index[:2])]
-        return parts[0] if len(parts) == 1 else np.concatenate([np.empty(0, EVENT[name]), *parts])
+        found = parts[0] if len(parts) == 1 else np.concatenate([np.empty(0, EVENT[name]), *parts])
+        return found.astype(EVENT[name], copy=False)  # files keep some fields in fewer bytes
 
     def passes(self, p0: int | None = None, p1: int | None = None) -> NDArray[np.int64]:
         """Return the pass of each event that ``events(p0, p1)`` returns."""

@@ -79,6 +79,8 @@ class Recorder:
         File to write while the run goes on; it must not exist yet.
     sync : bool
         Write and sync every pass before it is acknowledged, instead of at least every 0.2 s or 1 MiB.
+    prior : Trace, optional
+        Passes recorded before, of the same run and at the same level: the recording goes on behind them.
 
     Attributes
     ----------
@@ -102,6 +104,7 @@ class Recorder:
         path: str | Path | None = None,
         *,
         sync: bool = False,
+        prior: Trace | None = None,
     ) -> None:
         if level not in get_args(Level):
             raise ValueError(f"record={level!r}: must be one of {', '.join(map(repr, get_args(Level)))}")
@@ -126,6 +129,12 @@ class Recorder:
         self.failure: TraceError | None = None
         self._writer: Writer | None = None
         self._n_written = 0
+        if prior is not None:
+            self._chunks = list(prior.chunks)
+            self._bytes = prior.nbytes
+            self._keep = self._keep and not prior.is_cut
+            self._cells = prior.cells.at(-1).astype(np.uint32) if prior.n_passes else self._cells
+            self._devices = {name: number for number, name in enumerate(prior.devices)}
 
     def watch(self, machine: Watched) -> None:
         """Learn at level ``full`` where to take heap and state from, before pass 0."""
@@ -146,7 +155,8 @@ class Recorder:
         if self.path is not None:
             self._writer = Writer(self.path, header, self.level, sync=self._sync)
         self._header = header
-        self._devices = {header.device: 0}
+        self._devices.setdefault(header.device, len(self._devices))
+        self._write()
 
     def on_pass(self, record: PassRecord) -> None:
         """Take the record of one pass; when this returns, the pass is acknowledged."""

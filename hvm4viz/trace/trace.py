@@ -4,21 +4,73 @@ from __future__ import annotations
 
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hvm4viz.errors import DamagedTrace, TraceError
+from hvm4viz.errors import DamagedTrace, ProgramError, TraceError
+from hvm4viz.heap import Heap
+from hvm4viz.program import Program, reread
+from hvm4viz.resuming import resume_trace
 from hvm4viz.trace.deferrals import deferral_pairs, match_deferrals
-from hvm4viz.trace.digest import trace_digest
+from hvm4viz.trace.digest import is_ordered, trace_digest
+from hvm4viz.trace.heaps import Heaps, check_heap
 from hvm4viz.trace.recorded import Recorded, State, locked
+from hvm4viz.trace.slicing import slice_trace
 from hvm4viz.trace.writer import save_trace
+
+if TYPE_CHECKING:
+    from hvm4viz.run import Run
 
 __all__ = ["State", "Trace"]
 
 
 class Trace(Recorded):
     """What was recorded of one run: read-only columns, pass by pass, and questions about them."""
+
+    @cached_property
+    def _heaps(self) -> Heaps:
+        return Heaps(self)
+
+    def at(self, p: int) -> Heap:
+        """Return the heap at the start of pass p; the start of pass ``n_passes`` is the end of the run.
+
+        It is the heap that a run stopped with ``max_passes=p`` leaves, without its tasks: those are not recorded.
+
+        Parameters
+        ----------
+        p : int
+            0 to ``n_passes``; -1 is the end of the run.
+
+        Returns
+        -------
+        heap : Heap
+            With read-only words of all regions in use then.
+
+        Raises
+        ------
+        TraceError
+            If the trace was not recorded at ``full``, or no longer at that pass.
+        IndexError
+            If there is no such pass.
+        """
+        p = check_heap(self, p)
+        return self._heaps.heap(p)
+
+    def deltas(self, p0: int | None = None, p1: int | None = None) -> NDArray[np.void]:
+        """Return the cells that passes p0 to p1 (without p1) changed: records of ``events.DELTA``, by pass and cell.
+
+        A cell that several of them changed comes several times; ``diff`` puts these together.
+
+        Raises
+        ------
+        TraceError
+            If the trace was not recorded at ``full``, or no longer at these passes.
+        """
+        start, stop, _ = slice(p0, p1).indices(self.n_passes)
+        check_heap(self, max(start, stop), what="changed cells")
+        return self.long_table("deltas", start, stop)
 
     @cached_property
     def _deferrals(self) -> NDArray[np.void]:
@@ -76,6 +128,87 @@ class Trace(Recorded):
                 "it is not as it was written"
             )
         return digest
+
+    def slice(self, p0: int | None = None, p1: int | None = None) -> Trace:
+        """Return passes p0 to p1 (without p1) as a trace, numbered from 0.
+
+        It knows how the run began only if it starts with pass 0, and how it ended only if it goes to the end; deferrals
+        that were open before it are not in it. It has no digest, unless it is the whole trace.
+
+        Parameters
+        ----------
+        p0, p1 : int, optional
+            First pass, and the pass after the last one; as in a slice of a list.
+        """
+        return slice_trace(self, p0, p1)
+
+    def resume(self, p: int, **options: Any) -> Run:
+        """Go on from the start of pass p as if the run had been stopped there with ``max_passes=p``.
+
+        Parameters
+        ----------
+        p : int
+            0 to ``n_passes``.
+        **options
+            ``max_passes``, ``timeout``, ``heap``, ``device``, ``workers``, ``kernel``, ``trace_limit``, ``save``,
+            ``progress``, ``on_pass``, ``on_log``, ``on_result``: as in ``run``; passes count from the start of the run.
+
+        Returns
+        -------
+        run : Run
+            With the whole recording, the passes before p included: its digest is that of a run that never stopped.
+
+        Raises
+        ------
+        TraceError
+            If the trace does not know enough of that pass: it was not recorded at ``full``, or no longer then; the
+            machine's state is not known there, because its passes are not deterministic; or the program, the kernel or
+            the primitives are others now.
+        ValueError
+            If an option is out of range.
+
+        Notes
+        -----
+        The machine runs on the heap that the trace holds: resume a file only if you trust it.
+        """
+        return resume_trace(self, p, **options)
+
+    @property
+    def is_ordered(self) -> bool:
+        """Whether the passes depend on program and settings alone."""
+        return is_ordered(self.header, "")
+
+    @cached_property
+    def state_passes(self) -> NDArray[np.int64]:
+        """Passes at whose start the state of the machine is known, so that they can be resumed at once; 0 always is."""
+        found = [
+            chunk.first + 1 + np.flatnonzero(np.diff(chunk.tables["state"].offsets))
+            for chunk in self.chunks
+            if "state" in chunk.tables
+        ]
+        last = [self.n_passes] if self.final_state else []
+        return locked(np.unique(np.concatenate([[0], *found, last])).astype(np.int64))
+
+    def last_state(self, p: int) -> tuple[int, bytes]:
+        """Return the last of ``state_passes`` up to p, and the state at its start: empty for 0, where a run begins."""
+        passes = self.state_passes
+        known = int(passes[int(np.searchsorted(passes, p, side="right")) - 1])
+        if known == 0:
+            return 0, b""
+        if known == self.n_passes and self.final_state:
+            return known, self.final_state
+        return known, self.long_table("state", known - 1, known)["byte"].tobytes()
+
+    @cached_property
+    def program(self) -> Program | None:
+        """The program, parsed once more from the recorded texts; None if there is none, or it cannot be parsed here."""
+        files = self.header.source
+        if not files:
+            return None
+        try:
+            return reread(files, self.header.units)
+        except ProgramError:  # such as a primitive that is not registered here
+            return None
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> Path:
         """Write the trace to one file, completely or not at all.

@@ -317,6 +317,7 @@ def _header_facts(header: RunHeader, level: str) -> dict[str, Any]:
         "root": header.root,
         "stamps": header.stamps,
         "units": header.units,
+        "skipped": header.skipped,
         "level": level,
         **fmt.TABLES_OF_CODES,
     }
