@@ -16,6 +16,7 @@ from hvm4viz.interrupt import ends_the_command
 
 with ends_the_command():
     from hvm4viz.errors import Hvm4vizError
+    from hvm4viz.preferences import option_context, set_options
     from hvm4viz.program import Program, load, parse
     from hvm4viz.run import Results, Run, Stats, Status, results, run, run_heap
     from hvm4viz.settings import Machine
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from hvm4viz.readback import Term as Term
     from hvm4viz.trace import Trace as Trace
     from hvm4viz.trace import open_trace as open_trace
+    from hvm4viz.widgets.trace_view import TraceView as TraceView
+    from hvm4viz.widgets.trace_view import embed as embed
 
 __all__ = [
     "Heap",
@@ -44,16 +47,20 @@ __all__ = [
     "Status",
     "Term",
     "Trace",
+    "TraceView",
     "devices",
+    "embed",
     "figures",
     "kernel",
     "load",
     "open_trace",
+    "option_context",
     "parse",
     "primitive",
     "results",
     "run",
     "run_heap",
+    "set_options",
 ]
 
 _LATER = {
@@ -61,7 +68,9 @@ _LATER = {
     "HeapBuilder": "hvm4viz.heap",
     "Term": "hvm4viz.readback",
     "Trace": "hvm4viz.trace",
+    "TraceView": "hvm4viz.widgets.trace_view",
     "devices": "hvm4viz.device",
+    "embed": "hvm4viz.widgets.trace_view",
     "kernel": "hvm4viz.kernel_text.source",
     "open_trace": "hvm4viz.trace",
     "primitive": "hvm4viz.primitives",

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Sequence
 from typing import Final
 
-from hvm4viz import __version__, commands
+from hvm4viz import __version__, commands, options
 from hvm4viz.arguments import ShellParser, add_options
 from hvm4viz.errors import DeviceError, Hvm4vizError, MachineError, ProgramError
 from hvm4viz.interrupt import INTERRUPTED
@@ -60,6 +60,22 @@ def parser() -> argparse.ArgumentParser:
     figure.add_argument("kind", metavar="KIND", help="which figure, such as overview")
     figure.add_argument("out", metavar="OUT", help="file to write: .png, .pdf or .svg")
     figure.set_defaults(command=commands.figure)
+
+    view = verbs.add_parser(
+        "view",
+        help="look at a trace, or at the run of a program, in a browser",
+        description="Look at a trace, or at the run of a program, in a browser: one page, without kernel and network.",
+        allow_abbrev=False,
+    )
+    view.add_argument("file", metavar="FILE", help="a .hvt file, or a program; - is a program from standard input")
+    view.add_argument("--html", metavar="OUT", type=options.page_file, help="write the page to OUT and open no browser")
+    view.add_argument(
+        "--record", choices=options.RECORDS, default="events", help="how much to record of a program's run"
+    )
+    view.add_argument(
+        "--theme", choices=("light", "dark"), default="light", help="colours of the page (default: light)"
+    )
+    view.set_defaults(command=commands.view)
 
     devices = verbs.add_parser("devices", help="list the devices", description="List the devices.")
     devices.set_defaults(command=commands.devices)

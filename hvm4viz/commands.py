@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import tempfile
+import webbrowser
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -12,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from hvm4viz.arguments import run_arguments
 from hvm4viz.interrupt import INTERRUPTED
 from hvm4viz.limits import PROGRAM_BYTES_MAX
-from hvm4viz.outputs import requested_figures
+from hvm4viz.outputs import check_page, requested_figures, write_view
 from hvm4viz.streams import complain, note, put
 from hvm4viz.widgets.summary import summary
 
@@ -56,6 +58,7 @@ def run(given: argparse.Namespace) -> int:
     """Run a program; show answer, statistics, and what else was asked for."""
     from hvm4viz.run import run as run_program
 
+    check_page(given.html)
     figures = [(request, request.path or Path(f"{request.kind}.png")) for request in requested_figures(given.fig or ())]
     arguments = run_arguments(given, "shell")
     program = read_program(given.file, root=given.include_root)
@@ -79,6 +82,8 @@ def run(given: argparse.Namespace) -> int:
             put(line)
     for request, path in figures:
         request.write(done.trace, path)
+    if given.html:
+        write_view(done, given.html)
     return _after(done, given, [str(path) for _, path in figures])
 
 
@@ -106,6 +111,8 @@ def _after(run: Run, given: argparse.Namespace, drawn: list[str]) -> int:
         note(summary(run))
         if given.save:
             note(f"trace: {given.save}")
+        if given.html:
+            note(f"view: {given.html}")
         for file in drawn:
             note(f"figure: {file}")
         if drawn:
@@ -156,6 +163,32 @@ def figure(given: argparse.Namespace) -> int:
     (request,) = requested_figures([f"{given.kind}={given.out}"])
     request.write(open_trace(given.trace), Path(given.out))
     return OK
+
+
+def view(given: argparse.Namespace) -> int:
+    """Show a trace, or the run of a program, in a browser: as one page that needs no kernel."""
+    from hvm4viz.trace import open_trace
+
+    check_page(given.html)
+    if given.file.endswith(".hvt"):
+        subject, code = open_trace(given.file), OK
+    else:
+        from hvm4viz.run import run as run_program
+
+        subject = run_program(read_program(given.file, root=None), record=given.record)
+        code = CODES[subject.status.value]
+        if subject.message:
+            complain(subject.message)
+    path = write_view(subject, given.html or str(_page_file(given.file)), theme=given.theme)
+    note(f"view: {path}")
+    if not given.html and not webbrowser.open(path.resolve().as_uri()):
+        note("no browser was found here: open that file in one")
+    return code
+
+
+def _page_file(file: str) -> Path:
+    """Name a file for a page that nobody named: in the folder for temporary files, so that browsers may read it."""
+    return Path(tempfile.mkdtemp(prefix="hvm4viz-")) / f"{Path(file).stem.strip('-') or 'program'}.html"
 
 
 def devices(given: argparse.Namespace) -> int:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from hvm4viz.options import options
 from hvm4viz.outputs import figure_kinds
+from hvm4viz.preferences import DEFAULTS
 
 if TYPE_CHECKING:
     from hvm4viz.magics import Hvm4Magics
@@ -58,8 +59,12 @@ def _arguments(magics: Hvm4Magics, words: list[str], symbol: str) -> list[str]:
         return flags
     if len(words) == 1:
         return list(magics.lines)
+    runs = [name for name, value in magics.shell.user_ns.items() if hasattr(value, "trace") and name[0] != "_"]
+    if words[1] in ("view", "compare"):
+        return [*runs, *(file for file in _files(symbol) if file.endswith((".hvt", "/")))]
+    if words[1] == "options":
+        return [f"{name}=" for name in DEFAULTS]
     if words[1] == "figure":
-        runs = [name for name, value in magics.shell.user_ns.items() if hasattr(value, "trace") and name[0] != "_"]
         return [runs, list(figure_kinds()), _files(symbol)][min(len(words), 4) - 2]
     if words[1] == "run":
         return [*_files(symbol), *flags]

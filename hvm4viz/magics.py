@@ -20,13 +20,15 @@ from IPython.display import display  # pyright: ignore[reportUnknownVariableType
 from hvm4viz.arguments import add_options, explain, nearest, run_arguments
 from hvm4viz.completion import Event, completions
 from hvm4viz.errors import Hvm4vizError
-from hvm4viz.outputs import FigureRequest, requested_figures
+from hvm4viz.outputs import FigureRequest, check_page, requested_figures, view_options, write_view
+from hvm4viz.trace import Trace, open_trace
 from hvm4viz.widgets.escape import terminal_text
 from hvm4viz.widgets.summary import problem
 
 if TYPE_CHECKING:
     from hvm4viz.program import Program
     from hvm4viz.run import Run
+    from hvm4viz.widgets.trace_view import TraceView
 
 _HELP: Final = """\
 Run the cell as an HVM4 program; the run is the cell's value.
@@ -42,9 +44,12 @@ Examples::
 Everything else is a line::
 
     %hvm4 run FILE [OPTIONS]         run a program from a file, with these same options
+    %hvm4 view NAME                  show the run or trace bound to NAME, or one from a .hvt file
+    %hvm4 compare A B                show two of them beside each other
     %hvm4 figure NAME KIND [FILE]    draw a figure of the run or trace bound to NAME
     %hvm4 books                      list the definitions saved by --name
     %hvm4 devices                    list the devices
+    %hvm4 options [NAME=VALUE ...]   show what this notebook prefers, or change it
     %hvm4 help [TOPIC]               this text, or the lines that speak of TOPIC
 """
 
@@ -111,9 +116,12 @@ class Hvm4Magics:
         self.file_parser = _parser("hvm4 run", "file")
         self.lines: dict[str, Callable[[str], object]] = {
             "run": self.run_file,
+            "view": self.view,
+            "compare": self.compare,
             "figure": self.draw_figure,
             "books": self.list_books,
             "devices": self.list_devices,
+            "options": self.options,
             "help": self.show_help,
         }
 
@@ -154,11 +162,46 @@ class Hvm4Magics:
         words = line.split()
         if len(words) not in (2, 3):
             raise UsageError("write %hvm4 figure NAME KIND [FILE]")
-        subject = self.shell.user_ns.get(words[0])
-        trace = getattr(subject, "trace", subject)
-        if not hasattr(trace, "n_passes"):
-            raise UsageError(f"{words[0]!r} is no run and no trace{nearest(words[0], list(self.shell.user_ns))}")
-        self._figures(requested_figures(["=".join(words[1:])]), trace)
+        subject = self._subject(words[0])
+        self._figures(requested_figures(["=".join(words[1:])]), getattr(subject, "trace", subject))
+
+    def view(self, line: str) -> TraceView:
+        """Show a run or a trace that has a name in the notebook, or a trace file."""
+        from hvm4viz.widgets.trace_view import TraceView
+
+        words = shlex.split(line)
+        if len(words) != 1:
+            raise UsageError("write %hvm4 view NAME")
+        return TraceView(self._subject(words[0]))
+
+    def compare(self, line: str) -> TraceView:
+        """Show two runs or traces beside each other."""
+        from hvm4viz.widgets.trace_view import TraceView
+
+        words = shlex.split(line)
+        if len(words) != 2:
+            raise UsageError("write %hvm4 compare A B")
+        return TraceView(self._subject(words[0]), compare=self._subject(words[1]))
+
+    def options(self, line: str) -> None:
+        """Show what this notebook prefers, or change it."""
+        from hvm4viz.preferences import preferences, read_option, set_options
+
+        chosen: dict[str, object] = {}
+        for word in shlex.split(line):
+            chosen |= read_option(word)
+        set_options(**chosen)
+        for name, value in preferences().items():
+            print(f"{name} = {value}")  # noqa: T201  (the cell's output)
+
+    def _subject(self, name: str) -> Any:
+        """Return the run or trace of a name, or of a file."""
+        found = self.shell.user_ns.get(name)
+        if isinstance(getattr(found, "trace", found), Trace):
+            return found
+        if name.endswith(".hvt"):
+            return open_trace(Path(name).expanduser())
+        raise UsageError(f"{name!r} is no run and no trace{nearest(name, list(self.shell.user_ns))}")
 
     def list_books(self, line: str) -> None:
         """List the saved books."""
@@ -186,6 +229,7 @@ class Hvm4Magics:
         from hvm4viz.run import run
 
         figures = requested_figures(given.fig or ())
+        check_page(given.html)
         arguments = run_arguments(given, "cell")
         if given.name:
             self.books[given.name] = program
@@ -199,13 +243,16 @@ class Hvm4Magics:
         done = run(program, **arguments)
         if given.out:
             self.shell.user_ns[given.out] = done
+        done.shown = view_options(given)
         self._figures(figures, done.trace)
+        if given.html:
+            write_view(done, given.html)
         wrong = given.expect is not None and done.text != given.expect
         if done.status != "done" or wrong:
             _show(done, given)
             done.raise_for_status()
             raise ExpectationFailed(f"expected {given.expect!r}, got {done.text!r}")
-        if given.view in (None, "auto", "static") and not given.quiet:
+        if given.view not in ("text", "none") and not given.quiet:
             return done
         _show(done, given)
         return None
@@ -245,10 +292,11 @@ def _show(run: Run, given: argparse.Namespace) -> None:
     """Show a run that is not going to be the cell's value."""
     from hvm4viz.widgets import show_run
 
-    if given.quiet or given.view == "none":
+    if given.quiet:
         return
-    bundle = show_run(run, message=run.status == "done")  # what failed is raised, and told there
-    display({"text/plain": bundle["text/plain"]} if given.view == "text" else bundle, raw=True)
+    bundle = show_run(run, message=run.status == "done", **run.shown)  # what failed is raised, and told there
+    if bundle:
+        display(bundle, raw=True)
 
 
 def _say_nothing(line: str) -> None:

@@ -23,8 +23,9 @@ CELL: Final[tuple[Door, ...]] = ("cell",)
 SHELL: Final[tuple[Door, ...]] = ("shell",)
 
 MODES: Final = ("snf", "collapse")
-RECORDS: Final = ("off", "counts", "events")
-VIEWS: Final = ("auto", "static", "text", "none")
+RECORDS: Final = ("off", "counts", "events", "full")
+VIEWS: Final = ("auto", "widget", "static", "table", "text", "none")
+PANELS: Final = ("overview", "heap", "inspector", "events")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,6 +139,10 @@ def _size(text: str) -> str:
     return text
 
 
+def _size_or_auto(text: str) -> str:
+    return text if text == "auto" else _size(text)
+
+
 def _whole(text: str) -> int:
     try:
         return int(text)
@@ -160,6 +165,33 @@ def _seconds(text: str) -> float:
     if not 0 < seconds < float("inf"):
         raise argparse.ArgumentTypeError(f"{text!r} must be a number of seconds above 0")
     return seconds
+
+
+def _pixels(text: str) -> int:
+    if not text.isdigit() or not 320 <= int(text) <= 2000:
+        raise argparse.ArgumentTypeError(f"{text!r} must be a number of pixels from 320 to 2,000")
+    return int(text)
+
+
+def _panels(text: str) -> list[str]:
+    names = text.split(",")
+    for name in names:
+        if name not in PANELS:
+            raise argparse.ArgumentTypeError(f"{name!r} is no panel; write some of {','.join(PANELS)}")
+    return names
+
+
+def page_file(text: str) -> str:
+    """Let the name of a page pass.
+
+    Raises
+    ------
+    argparse.ArgumentTypeError
+        If it does not end as one.
+    """
+    if not text.lower().endswith((".html", ".htm")):
+        raise argparse.ArgumentTypeError(f"{text!r} must end in .html")
+    return text
 
 
 def _variable(text: str) -> str:
@@ -208,12 +240,19 @@ GROUPS: Final[dict[str, tuple[Option, ...]]] = {
     ),
     "trace": (
         _argument("-R --record", "run.record", "how much to record", choices=RECORDS),
-        _argument("--trace-limit", "run.trace_limit", "most memory of the trace", "SIZE", kind=_size),
+        _argument("--trace-limit", "run.trace_limit", "most memory of the trace", "SIZE", kind=_size_or_auto),
         _option("--save", "run.save", "write the trace to FILE while running", "FILE", doors=CELL),
         _option("-o --save", "run.save", "write the trace to FILE while running", "FILE", doors=SHELL),
     ),
     "output": (
         _option("-v --view", "door.view", "what the cell shows (default: auto)", choices=VIEWS, doors=CELL),
+        _option("--panels", "door.panels", f"panels of the view: some of {','.join(PANELS)}", "LIST", kind=_panels,
+                doors=CELL),
+        _option("--pass", "door.pass_index", "pass that the view begins with (default: 0)", "N", kind=_whole,
+                doors=CELL),
+        _option("--height", "door.height", "height of the view (default: 560)", "PX", kind=_pixels, doors=CELL),
+        _option("--html", "door.html", "write the view to FILE, one page that needs no kernel and no network", "FILE",
+                kind=page_file),
         _option("--fig", "door.fig", "draw a figure of the trace (repeat); FILE ends in .png, .pdf or .svg",
                 "KIND[=FILE]", many=True),
         _option("-e --expect", "door.expect", "fail unless the answer is TEXT", "TEXT"),

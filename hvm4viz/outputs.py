@@ -1,18 +1,20 @@
-"""Figures asked for by name, as both doors take them: ``KIND`` or ``KIND=FILE``."""
+"""What both doors can make of a run besides its answer: figures (``KIND`` or ``KIND=FILE``), and the view as a page."""
 
 from __future__ import annotations
 
+import argparse
 import inspect
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from hvm4viz.arguments import nearest
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from hvm4viz.run import Run
     from hvm4viz.trace import Trace
 
 FORMATS: Final = (".png", ".pdf", ".svg")
@@ -71,3 +73,28 @@ def requested_figures(texts: Iterable[str]) -> list[FigureRequest]:
             raise ValueError(f"figure file {file!r}: there is no folder {str(path.parent)!r}")
         requests.append(FigureRequest(kind, path))
     return requests
+
+
+def view_options(given: argparse.Namespace) -> dict[str, Any]:
+    """Return how a cell asked to see its run: what ``show_run`` takes."""
+    names = ("view", "panels", "pass_index", "height")
+    return {name: value for name in names if (value := getattr(given, name)) is not None}
+
+
+def check_page(file: str | None) -> None:
+    """Check before the run that a page can be written after it.
+
+    Raises
+    ------
+    ValueError
+        If there is no folder for the file.
+    """
+    if file is not None and not Path(file).expanduser().parent.is_dir():
+        raise ValueError(f"page {file!r}: there is no folder {str(Path(file).expanduser().parent)!r}")
+
+
+def write_view(subject: Run | Trace, file: str, **options: Any) -> Path:
+    """Write the view of a run or a trace to one HTML page."""
+    from hvm4viz.widgets.trace_view import TraceView
+
+    return TraceView(subject, **options).to_html(Path(file).expanduser())

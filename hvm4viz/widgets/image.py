@@ -18,6 +18,7 @@ from hvm4viz.widgets.static import Pixels, figure_pixels, png_bytes
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from hvm4viz.book import Book
     from hvm4viz.widgets.service import TraceService
 
 BOXES_MAX: Final = 160
@@ -125,23 +126,28 @@ def _boxes(
     ax: Axes, service: TraceService, p: int, locs: NDArray[np.uint32], codes: NDArray[np.uint8], columns: int
 ) -> None:
     from matplotlib.patches import Rectangle
-
     from matplotlib.patheffects import withStroke
 
     book = service.origin.book
     full = cells.has_words(service.trace)
-    words = cells.words_at(service.trace, p) if full else None
-    for i, (loc, code) in enumerate(zip(locs.tolist(), codes.tolist(), strict=True)):
+    words: NDArray[np.uint64] | None = cells.words_at(service.trace, p) if full else None
+    for i in range(locs.size):
+        loc, code = int(locs[i]), int(codes[i])
         row, column = divmod(i, columns)
         ax.add_patch(_patch(code, Rectangle, (column + 0.04, -row - 0.94), 0.92, 0.88))
-        label: str = _NAMES[code]
-        if words is not None and book is not None and words[loc]:
-            label = show(words, loc, book, limit=14)
+        label = _label(words, loc, book) or _NAMES[code]
         for high, text, size in ((0.24, str(loc), 6), (0.66, plain_text(label, chars_max=12), 7)):
             drawn = ax.text(column + 0.08, -row - high, text, fontsize=size, va="center", parse_math=False)
             drawn.set_path_effects([withStroke(linewidth=2, foreground="white")])  # stays readable over a hatch
     ax.set_xlim(0, columns)
     ax.set_ylim(-max(-(-locs.size // columns), 1), 0)
+
+
+def _label(words: NDArray[np.uint64] | None, loc: int, book: Book | None) -> str:
+    """Print what a cell holds, in a few characters; nothing if that is not known."""
+    if words is None or book is None or not words[loc]:
+        return ""
+    return show(words, loc, book, limit=14)
 
 
 def _tiles(ax: Axes, codes: NDArray[np.uint8], columns: int) -> None:

@@ -15,7 +15,8 @@ from hvm4viz.widgets.summary import answer, provenance, summary
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from hvm4viz.run import Run
+    from hvm4viz.outcome import Run
+    from hvm4viz.trace import Trace
 
 Pixels = NDArray[np.uint8]
 
@@ -47,8 +48,7 @@ def bundle(run: Run, *, message: str) -> dict[str, object]:
     bundle : dict
         By MIME type. The PNG is there if a pass was recorded.
     """
-    words = "\n".join(filter(None, [answer(run), message, summary(run)]))
-    shown: dict[str, object] = {"text/plain": terminal_text(words)}
+    shown: dict[str, object] = {"text/plain": words(run, message)}
     image = ""
     if run.trace.n_passes:
         from hvm4viz.figures import overview
@@ -59,6 +59,18 @@ def bundle(run: Run, *, message: str) -> dict[str, object]:
         image = _image(run, picture[_heading_rows(figure) :])
     shown["text/html"] = _page(run, image, message)
     return shown
+
+
+def words(run: Run, message: str) -> str:
+    """Return a run as plain text: its answer, why it stopped, its statistics."""
+    return terminal_text("\n".join(filter(None, [answer(run), message, summary(run)])))
+
+
+def poster(trace: Trace) -> bytes:
+    """Draw the overview of a trace, small enough to lie beside a live view."""
+    from hvm4viz.figures import overview
+
+    return png(overview(trace))
 
 
 def png(figure: Figure) -> bytes:

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Final
 
 from hvm4viz import __version__
 from hvm4viz.errors import Hvm4vizError, ProgramError
+from hvm4viz.widgets.escape import terminal_text
 
 if TYPE_CHECKING:
-    from hvm4viz.run import Run
+    from hvm4viz.outcome import Run
     from hvm4viz.trace import Trace
 
 ANSWER_CHARS_MAX: Final = 4_000
@@ -59,6 +60,28 @@ def summary(run: Run) -> str:
     if run.trace.dropped and run.trace.level == "events":
         parts.append(f"cut trace: {count(run.trace.dropped, 'events')} dropped")
     return " | ".join(parts)
+
+
+def trace_summary(trace: Trace) -> str:
+    """Return what a trace is of, in lines: result, status, sizes, what identifies the run."""
+    end, digest = trace.end, trace.digest_or_none()
+    lines = (
+        []
+        if end is None
+        else [
+            line if len(line) <= ANSWER_CHARS_MAX else line[:ANSWER_CHARS_MAX] + "…"
+            for line in end.lines[:ANSWER_LINES_MAX]
+        ]
+    )
+    facts = [
+        (end.status if end else trace.state).replace("_", " "),
+        count(trace.n_passes, "passes"),
+        count(int(trace.interactions.sum()), "interactions"),
+        count(trace.n_deferrals, "deferrals"),
+        f"digest {digest[:4]}" if digest else "no digest",
+    ]
+    message = end.message if end else trace.note
+    return terminal_text("\n".join(filter(None, [*lines, message, " | ".join(facts), provenance(trace)])))
 
 
 def provenance(trace: Trace) -> str:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, cast
@@ -13,6 +14,7 @@ import traitlets
 from traitlets import Bool, Dict, Float, Int, List, Unicode
 
 from hvm4viz.errors import Hvm4vizError
+from hvm4viz.preferences import CHOICES, preference
 from hvm4viz.settings import parse_size
 from hvm4viz.trace.trace import Trace
 from hvm4viz.widgets.base import Widget, asset
@@ -26,8 +28,6 @@ if TYPE_CHECKING:
     from hvm4viz.outcome import Run
 
 PANELS: Final = ("overview", "heap", "inspector", "events")
-PALETTES: Final = ("okabe_ito", "grey")
-THEMES: Final = ("auto", "light", "dark")
 
 Theme = Literal["auto", "light", "dark"]
 Palette = Literal["okabe_ito", "grey"]
@@ -47,9 +47,9 @@ class TraceView(Widget):
     pass_index : int
         Pass to begin with; ``n_passes`` is the end.
     panels : sequence of {"overview", "heap", "inspector", "events"}
-    palette : {"okabe_ito", "grey"}
-    theme : {"auto", "light", "dark"}
-        "auto" follows the notebook.
+    palette : {"okabe_ito", "grey"}, optional
+    theme : {"auto", "light", "dark"}, optional
+        "auto" follows the notebook. By default what ``set_options`` says.
     cache : int or str
         Most bytes that the browser keeps of a trace that is too large to have whole.
 
@@ -100,16 +100,19 @@ class TraceView(Widget):
         height: int = 560,
         pass_index: int = 0,
         panels: Sequence[str] = PANELS,
-        palette: Palette = "okabe_ito",
-        theme: Theme = "auto",
+        palette: Palette | None = None,
+        theme: Theme | None = None,
         cache: int | str = "128 MiB",
     ) -> None:
-        _choose("palette", palette, PALETTES)
-        _choose("theme", theme, THEMES)
+        palette = palette or preference("palette")
+        theme = theme or preference("theme")
+        _choose("palette", palette, CHOICES["palette"])
+        _choose("theme", theme, CHOICES["theme"])
         for panel in panels:
             _choose("panels", panel, PANELS)
         if not 320 <= height <= 2000:
             raise ValueError(f"height={height!r}: must be from 320 to 2,000 pixels")
+        self._subject = trace
         subjects = [trace] if compare is None else [trace, compare]
         self._services = [_service(subject) for subject in subjects]
         self.trace: Trace = self._services[0].trace
@@ -165,6 +168,27 @@ class TraceView(Widget):
             raise ValueError(f"t={side!r}, part={part!r}: there is no such trace or part")
         return self._services[side].answer(asked), part
 
+    # Showing.
+
+    def live_bundle(self) -> dict[str, object]:
+        """Return the display of the widget alone, for a notebook that can run it."""
+        shown: Any = super()._repr_mimebundle_()
+        live: dict[str, object] = shown[0]
+        return {mime: data for mime, data in live.items() if mime != "text/plain"}
+
+    def _repr_mimebundle_(self, **_: Any) -> Any:
+        """Show the widget, and beside it what places without one can show."""
+        return {**self._still(), **self.live_bundle()}
+
+    def _still(self) -> dict[str, object]:
+        from hvm4viz.widgets.static import bundle, poster
+        from hvm4viz.widgets.summary import trace_summary
+
+        if not isinstance(self._subject, Trace):
+            return bundle(self._subject, message=self._subject.message)
+        words: dict[str, object] = {"text/plain": trace_summary(self.trace)}
+        return words | ({"image/png": poster(self.trace)} if self.trace.n_passes else {})
+
     # Moving.
 
     def goto(self, p: int) -> None:
@@ -204,6 +228,12 @@ class TraceView(Widget):
         self.observe(changed, names="selection")
 
     # Without a kernel.
+
+    def embed(self, *, limit: int | str = "5 MiB") -> str:
+        """Return HTML that holds the view and all it needs, in a frame of its own; see ``embed``."""
+        from hvm4viz.widgets.page import embedded
+
+        return embedded(self, limit=limit)
 
     def to_html(self, path: str | Path, *, passes: tuple[int, int] | None = None, limit: int | str = "20 MiB") -> Path:
         """Write one HTML file that needs neither a kernel nor the network; see ``page.write_page``."""
@@ -245,6 +275,32 @@ def _overview(service: TraceService) -> Frame | None:
     return maps.frame(what, 0, trace.n_passes, 0, min(last + 2, trace.n_regions), FIRST_SHAPE)
 
 
-def _choose(name: str, value: str, allowed: Sequence[str]) -> None:
+def _choose(name: str, value: object, allowed: Sequence[object]) -> None:
     if value not in allowed:
         raise ValueError(f"{name}={value!r}: must be one of {', '.join(map(repr, allowed))}")
+
+
+def embed(shown: TraceView | Trace | Run, *, limit: int | str = "5 MiB") -> Any:
+    """Show a view that stays alive without a kernel: in an exported notebook, on a page, in an e-mail.
+
+    Parameters
+    ----------
+    shown : TraceView, Trace or Run
+    limit : int or str
+        Most bytes; of a larger trace, as many passes as fit around the playhead, and the counters of all.
+
+    Returns
+    -------
+    html : IPython.display.HTML
+
+    Raises
+    ------
+    TraceTooLarge
+        If not even the counters and one pass fit.
+    """
+    from IPython.display import HTML
+
+    view = shown if isinstance(shown, TraceView) else TraceView(shown)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # IPython would rather have an IFrame, which needs an address
+        return HTML(view.embed(limit=limit))
