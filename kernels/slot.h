@@ -69,9 +69,11 @@ FUNC void slot_return(THREAD Worker* w) {
 
 // What this end finds once the slot holds SUB. A slot born SUB is one interaction, whoever comes first.
 FUNC void slot_read(THREAD Worker* w, uint slot, uint side) {
+  const bool is_born = !heap_single(w) && (atomic_read(slot_claim(w, slot)) & CLAIM_BORN) != 0u;
+  if (is_born && w->spent >= w->fuel) { task_stop(w, OUT_FUEL, WHY_NONE); return; }
   heap_log_op(w, OP_READ, slot, side);
   w->hand = w->heap[slot] & ~SUB_BIT;
-  if (!heap_single(w) && (atomic_read(slot_claim(w, slot)) & CLAIM_BORN) != 0u) {
+  if (is_born) {
     w->spent += 1u;
     if ((atomic_or(slot_claim(w, slot), CLAIM_COUNTED) & CLAIM_COUNTED) == 0u) {
       w->counted += 1u;

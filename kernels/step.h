@@ -38,7 +38,10 @@ FUNC void step_enter_static(THREAD Worker* w) {
       w->hand = book_term(w, from + 1u, slot);
       return;
     }
-    case UNS: step_enter_rule(w, UNS); return;
+    case UNS:
+      if (w->spent >= w->fuel) task_stop(w, OUT_FUEL, WHY_NONE);
+      else step_enter_rule(w, UNS);
+      return;
     case PRI: step_primitive(w, s, book_term(w, from, env)); return;
     case BJV: case BJ0: case BJ1: case NUM: case ERA: case NAM: case ANY: case C00: case REF:
       w->hand = book_term(w, cell, env);

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 import pytest
 
@@ -77,6 +79,22 @@ def test_fuel_is_spent_exactly() -> None:
 
     assert int(events["interactions"].max()) == 5
     assert int(run.trace.interactions.sum()) == run.stats.interactions
+
+
+@pytest.mark.parametrize("fuel", [1, 2])
+@pytest.mark.parametrize(
+    ("source", "mode"),
+    [
+        ("@main = ! &a = 1; &L{#F{a, a, a, a, a, a}, 2}", "collapse"),
+        ("@main = ! f = λx; ! g = λy; ! h = λz; #P{f(x), #P{g(y), h(z)}}", "snf"),
+    ],
+    ids=["numbers read one after the other", "unscoped binders one in the other"],
+)
+def test_nothing_is_charged_beyond_the_fuel(source: str, mode: Literal["snf", "collapse"], fuel: int) -> None:
+    run = hv.run(source, mode=mode, machine=hv.Machine(fuel=fuel), device="cpu")
+
+    assert run.status == "done"
+    assert int(run.trace.events()["interactions"].max()) == fuel
 
 
 def test_loop_of_uncounted_steps_ends_its_passes() -> None:
