@@ -14,6 +14,7 @@ from hvm4viz.device.base import Buffer, Function, Way, view
 from hvm4viz.errors import DeviceFailed, KernelFault
 from hvm4viz.events import NO_OPS, ORIGINS, OUTCOMES, PassRecord
 from hvm4viz.heap import Heap, Task
+from hvm4viz.joining import GridJoin, Join, SerialJoin
 from hvm4viz.kernel_text import abi
 from hvm4viz.settings import Machine
 from hvm4viz.store import Store
@@ -155,9 +156,10 @@ class Frontier:
         self._polls = self.is_single or machine.dup == "atomic" or machine.owner_unit == "block"
         store.renew()
         self._ways = store.ways("step_frontier")
-        self._join = store.serial("join_frontier")
         self._settle = store.serial("settle_frontier")
         flags = _protocol(machine) | (abi.PARAM_LIFT if lift else 0)
+        has_forks = bool(flags & abi.PARAM_FORK)
+        self._join: Join = GridJoin(store, has_forks=has_forks) if store.joins_on_grid else SerialJoin(store)
         self._space = Workspace(store, flags=flags)
         self._look()
         self._counts_remote = store.count and not self.is_single
@@ -211,7 +213,7 @@ class Frontier:
         while True:
             sums = self._sum
             sums[0] = abi.SUM_POISON
-            self._join(1, *self._space.join_args[self._turn]).wait()
+            self._join(self._space, self._turn)
             status = self._sum[0]
             if status == abi.SUM_JOINED:
                 break

@@ -82,8 +82,8 @@ class Machine:
         Cells a region, a power of two from 8 up; one slice of ``region_size / threads_per_block`` a thread.
     dup, owner_unit, visibility, defer : str
         The duplication protocol: who may take a slot (its owner, anyone, or two-sided stamps); whether a thread or a
-        block owns; when a published value is seen (from the next pass on, or at once); what a task does after it went to
-        a slot's owner (stays there, or is dealt again).
+        block owns; when a published value is seen (from the next pass on, or at once); what a task does that went to a
+        slot's owner (stays there, or is dealt again).
     shard : {"index", "address"}
         Fresh entries go to threads in turn, or to the owner of their cell.
     fork : {"off", "auto"}

@@ -191,6 +191,11 @@ class Store:
         """Return an entry point for dispatches of one thread."""
         return self._compiled.serial(name)
 
+    @property
+    def joins_on_grid(self) -> bool:
+        """Whether the device would rather join in many small dispatches over the grid than in one of one thread."""
+        return getattr(self.device, "joins_on_grid", False)
+
     def ways(self, name: str) -> tuple[Way, ...]:
         """Return where an entry point can run, the narrowest first; the device alone, if that was asked for."""
         ways = self._compiled.ways(name)

@@ -34,7 +34,7 @@ class Workspace:
         Views; all of them are new after ``grow``, ``make_room`` and ``move``.
     frontiers : tuple of ndarray of uint64
         This frontier and the next, by turn.
-    step_args, join_args : tuple of tuples of Buffer
+    step_args, join_args, deal_args : tuple of tuples of Buffer
         Arguments of the entry points, by turn.
     """
 
@@ -53,6 +53,7 @@ class Workspace:
             "summary": abi.SUMMARY.itemsize,
             "sizes": 12,
             "inject": 4 * 64,
+            "dealt": abi.dealt_bytes(threads),
         }.items():
             self._held[name] = store.device.buffer(size)
         view(self._held["params"], abi.PARAMS)["slack"] = SLACK
@@ -118,10 +119,11 @@ class Workspace:
             )
             for mine, other in (turns, turns[::-1])
         )  # fmt: skip
+        self.deal_args = tuple((*args, held["records"], held["dealt"], held["keys"]) for args in self.join_args)
 
 
 _GROWING: Final[tuple[dict[str, int], ...]] = (
-    {"this": 8, "next": 8, "events": EVENT.itemsize},
+    {"this": 8, "next": 8, "keys": 4, "events": EVENT.itemsize},
     {"items": 8},
     {"records": abi.RECORD.itemsize, "stack": 4},
 )

@@ -29,7 +29,9 @@ FUNC bool atomic_swap_if(device Atomic32* at, uint seen, uint word) {  // strong
 // no order but relaxed exists here: visibility="live" is refused on metal
 FUNC uint atomic_read_acquire(device Atomic32* at) { return atomic_read(at); }
 FUNC void atomic_write_release(device Atomic32* at, uint word) { atomic_write(at, word); }
+FUNC uint atomic_next(device Atomic32* at, uint n) { return atomic_fetch_add_explicit(at, n, memory_order_relaxed); }
 FUNC void atomic_plus(device Atomic32* at, uint n) { atomic_fetch_add_explicit(at, n, memory_order_relaxed); }
+FUNC void atomic_top(device Atomic32* at, uint n) { atomic_fetch_max_explicit(at, n, memory_order_relaxed); }
 
 #elif defined(__CUDACC__) || defined(__CUDACC_RTC__)
 typedef unsigned int uint;
@@ -47,7 +49,9 @@ FUNC uint atomic_read(Atomic32* at) { return *(volatile uint*)at; }
 FUNC void atomic_write(Atomic32* at, uint word) { *(volatile uint*)at = word; }
 FUNC uint atomic_or(Atomic32* at, uint bits) { return atomicOr(at, bits); }
 FUNC bool atomic_swap_if(Atomic32* at, uint seen, uint word) { return atomicCAS(at, seen, word) == seen; }
+FUNC uint atomic_next(Atomic32* at, uint n) { return atomicAdd(at, n); }
 FUNC void atomic_plus(Atomic32* at, uint n) { atomicAdd(at, n); }
+FUNC void atomic_top(Atomic32* at, uint n) { atomicMax(at, n); }
 FUNC uint atomic_read_acquire(Atomic32* at) {
   const uint word = atomic_read(at);
   __threadfence();
@@ -79,7 +83,12 @@ FUNC uint atomic_or(Atomic32* at, uint bits) { return __atomic_fetch_or(at, bits
 FUNC bool atomic_swap_if(Atomic32* at, uint seen, uint word) {
   return __atomic_compare_exchange_n(at, &seen, word, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED) != 0;
 }
+FUNC uint atomic_next(Atomic32* at, uint n) { return __atomic_fetch_add(at, n, __ATOMIC_RELAXED); }
 FUNC void atomic_plus(Atomic32* at, uint n) { __atomic_fetch_add(at, n, __ATOMIC_RELAXED); }
+FUNC void atomic_top(Atomic32* at, uint n) {
+  uint seen = atomic_read(at);
+  while (seen < n && !__atomic_compare_exchange_n(at, &seen, n, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {}
+}
 FUNC uint atomic_read_acquire(Atomic32* at) { return __atomic_load_n(at, __ATOMIC_ACQUIRE); }
 FUNC void atomic_write_release(Atomic32* at, uint word) { __atomic_store_n(at, word, __ATOMIC_RELEASE); }
 #endif

@@ -20,16 +20,17 @@ struct Join {
   DEVICE Atomic32* halves;    // the heap, for the marks of stuck slots
   const DEVICE uint* inject;  // number, then cells that the host wants reduced: fresh entries behind all others
   DEVICE ulong* log;          // where the join's own writes to the heap are told of (watch.h)
+  uint log_part;
 };
 
 // Between passes nobody else is at work; what is written then goes into the log's last part.
-FUNC void join_log_write(const DEVICE Params* params, DEVICE ulong* log, uint cell) {
+FUNC void join_log_write(THREAD Join* j, uint cell) {
 #ifdef WATCH_LOG
-  DEVICE ulong* part = log + LOG_HEAD + (ulong)params->threads * log[0];
+  DEVICE ulong* part = j->log + LOG_HEAD + (ulong)j->log_part * j->log[0];
   part[0] += (ulong)1;
-  if (part[0] < log[0]) part[part[0]] = ((ulong)LOG_WRITE << 60) | ((ulong)1 << 32) | (ulong)cell;
+  if (part[0] < j->log[0]) part[part[0]] = ((ulong)LOG_WRITE << 60) | ((ulong)1 << 32) | (ulong)cell;
 #else
-  (void)params; (void)log; (void)cell;
+  (void)j; (void)cell;
 #endif
 }
 
@@ -63,7 +64,7 @@ FUNC ulong join_admit(THREAD Join* j, ulong item) {
   DEVICE Atomic32* claim = j->halves + 2u * (ulong)(uint)item + 3u;
   const uint bits = atomic_read(claim);
   atomic_write(claim, bits | CLAIM_VISITED);
-  join_log_write(j->params, j->log, (uint)item + 1u);
+  join_log_write(j, (uint)item + 1u);
   item |= admitted;
   return (bits & CLAIM_VISITED) != 0u ? item & ~((ulong)0xFF << 32) : item;
 }
@@ -71,39 +72,45 @@ FUNC ulong join_admit(THREAD Join* j, ulong item) {
 // The low half of a cell: where its term points to.
 FUNC uint join_val(THREAD Join* j, uint cell) { return atomic_read(j->halves + 2u * (ulong)cell); }
 
-// Forks meet here, where nobody else is at work: what is done is told first, then who waits for it is looked after. Items
-// turn into what is left to do, so that nothing happens twice when the join has to begin anew.
+// Forks meet here, where no task is at work: what is done, or dropped, is told in turn 0, then who waits is looked after in
+// turn 1. An item turns into what is left to do, so that nothing happens twice when the join has to begin anew.
+FUNC void join_fork(THREAD Join* j, uint at, uint turn) {
+  const ulong item = j->items[at];
+  const uint kind = (uint)(item >> 60), low = (uint)item;
+  if (turn == 0u ? kind != ITEM_JOINED && kind != ITEM_DROP : kind != ITEM_AWAIT) return;
+  const uint cell = turn == 0u ? low : join_val(j, term_val(j->records[low].top) + 1u);
+  DEVICE Atomic32* waiter = j->halves + 2u * (ulong)cell + 2u;
+  DEVICE Atomic32* state = j->halves + 2u * (ulong)cell + 3u;
+  uint goes_on = 0u;  // record, plus one
+  if (kind == ITEM_JOINED) {
+    atomic_or(state, JOIN_DONE);
+    goes_on = atomic_read(waiter);
+  } else if (kind == ITEM_DROP) {
+    atomic_or(state, JOIN_CANCELLED);
+  } else if ((atomic_read(state) & JOIN_DONE) != 0u) {
+    goes_on = low + 1u;
+  } else {
+    atomic_write(waiter, low + 1u);
+    if (((uint)(item >> 32) & 1u) != 0u) atomic_or(state, JOIN_CANCELLED);
+  }
+  join_log_write(j, cell + 1u);
+  j->items[at] = goes_on == 0u ? (ulong)0
+                               : ((ulong)ITEM_UNPARK << 60) | ((ulong)j->records[goes_on - 1u].home << 32) |
+                                     (ulong)(goes_on - 1u);
+}
+
 FUNC void join_forks(THREAD Join* j) {
   for (uint turn = 0u; turn < 2u; turn++) {
     for (uint t = 0u; t < j->params->threads; t++) {
       const DEVICE ThreadState* s = j->states + t;
-      if (s->count == 0u) continue;
-      for (uint i = 0u; i < s->out_count; i++) {
-        const ulong item = j->items[s->out + i];
-        const uint kind = (uint)(item >> 60), low = (uint)item;
-        if (turn == 0u ? kind != ITEM_JOINED && kind != ITEM_DROP : kind != ITEM_AWAIT) continue;
-        const uint cell = turn == 0u ? low : join_val(j, term_val(j->records[low].top) + 1u);
-        DEVICE Atomic32* waiter = j->halves + 2u * (ulong)cell + 2u;
-        DEVICE Atomic32* state = j->halves + 2u * (ulong)cell + 3u;
-        const uint bits = atomic_read(state), waiting = atomic_read(waiter);
-        uint goes_on = 0u;  // record, plus one
-        if (kind == ITEM_JOINED) {
-          atomic_write(state, bits | JOIN_DONE);
-          goes_on = waiting;
-        } else if (kind == ITEM_DROP) {
-          atomic_write(state, bits | JOIN_CANCELLED);
-        } else if ((bits & JOIN_DONE) != 0u) {
-          goes_on = low + 1u;
-        } else {
-          atomic_write(waiter, low + 1u);
-          if (((uint)(item >> 32) & 1u) != 0u) atomic_write(state, bits | JOIN_CANCELLED);
-        }
-        join_log_write(j->params, j->log, cell + 1u);
-        j->items[s->out + i] = goes_on == 0u ? (ulong)0 : ((ulong)ITEM_UNPARK << 60) |
-                                   ((ulong)j->records[goes_on - 1u].home << 32) | (ulong)(goes_on - 1u);
-      }
+      for (uint i = 0u; i < s->out_count && s->count > 0u; i++) join_fork(j, s->out + i, turn);
     }
   }
+}
+
+// What an item of fresh entries says of their records.
+FUNC uint join_fresh_flags(uint high) {
+  return ((high & ITEM_SLOT) != 0u ? RECORD_SLOT : 0u) | ((high & ITEM_FORK) != 0u ? RECORD_FORK : 0u);
 }
 
 FUNC void join_place(THREAD Join* j, uint who, uint origin, uint record) {
@@ -212,16 +219,14 @@ FUNC void join_segments(THREAD Join* j) {
 }
 
 // An entry that polled or was woken has run: the record has one name less. What is done and named no more is free.
-FUNC void join_retire(THREAD Join* j, uint record, uint codes) {
+FUNC bool join_retires(THREAD Join* j, uint record, uint codes) {
   DEVICE Record* r = j->records + record;
   const uint out = codes & 0xFFu, origin = codes >> 24;
   const bool by_claim = (j->params->flags & PARAM_CLAIM) != 0u;
   if (by_claim && (origin == FROM_POLL || origin == FROM_WAKE)) r->flags -= RECORD_NAMED;
   if (out == OUT_DONE) r->flags |= RECORD_DEAD;
-  else if (out != OUT_STALE) return;
-  if ((r->flags & RECORD_DEAD) != 0u && (!by_claim || (r->flags & RECORD_NAMED_MASK) == 0u)) {
-    j->stack[j->sum->free++] = record;
-  }
+  else if (out != OUT_STALE) return false;
+  return (r->flags & RECORD_DEAD) != 0u && (!by_claim || (r->flags & RECORD_NAMED_MASK) == 0u);
 }
 
 FUNC void join_fill(THREAD Join* j) {
@@ -232,7 +237,8 @@ FUNC void join_fill(THREAD Join* j) {
   for (uint t = 0u; t < threads; t++) {
     const DEVICE ThreadState* s = j->states + t;
     for (uint i = 0u; i < s->done && s->count > 0u; i++) {
-      join_retire(j, (uint)j->frontier[s->first + i], j->events[s->first + i].codes);
+      const uint record = (uint)j->frontier[s->first + i];
+      if (join_retires(j, record, j->events[s->first + i].codes)) j->stack[j->sum->free++] = record;
     }
     for (uint i = s->done; i < s->count; i++) {
       const ulong entry = j->frontier[s->first + i];
@@ -262,8 +268,7 @@ FUNC void join_fill(THREAD Join* j) {
             break;
           default: {
             const uint n = high & 0xFFu;
-            const uint flags = ((high & ITEM_SLOT) != 0u ? RECORD_SLOT : 0u) | ((high & ITEM_FORK) != 0u ? RECORD_FORK : 0u);
-            for (uint k = 0u; k < n; k++) join_place_fresh(j, number++, (uint)item + k, flags);
+            for (uint k = 0u; k < n; k++) join_place_fresh(j, number++, (uint)item + k, join_fresh_flags(high));
             break;
           }
         }
@@ -275,19 +280,23 @@ FUNC void join_fill(THREAD Join* j) {
   }
 }
 
+// Lay out a thread's part of the next pass: its segment, and its list. A done that stays poisoned tells of a lost dispatch.
+FUNC void join_state(DEVICE ThreadState* s, uint first, uint count, uint out, uint slack) {
+  s->first = first;
+  s->count = count;
+  s->done = SUM_POISON;
+  s->out = out;
+  s->out_count = 0u;
+  s->out_max = count > 0u ? count + slack : 0u;
+}
+
 // After join_fill the cursor of a thread stands behind its segment.
 FUNC void join_commit(THREAD Join* j) {
   uint first = 0u, out = 0u;
   for (uint t = 0u; t < j->params->threads; t++) {
     DEVICE ThreadState* s = j->states + t;
-    const uint n = j->cursor[t] - first;
-    s->first = first;
-    s->count = n;
-    s->done = SUM_POISON;
-    s->out = out;
-    s->out_count = 0u;
-    s->out_max = n > 0u ? n + j->params->slack : 0u;
-    first += n;
+    join_state(s, first, j->cursor[t] - first, out, j->params->slack);
+    first += s->count;
     out += s->out_max;
     j->cursor[t] = 0u;
   }
@@ -303,7 +312,7 @@ ENTRY(join_frontier)(
   GRID_INDEX_BODY
   if (index >= 1u) return;
   // sizes: entries that next holds, items, records and stack
-  Join join = {params, states, frontier, next, records, items, events, stack, cursor, owner, sum, halves, inject, log};
+  Join join = {params, states, frontier, next, records, items, events, stack, cursor, owner, sum, halves, inject, log, params->threads};
   THREAD Join* j = &join;
   const uint threads = params->threads;
   for (uint t = 0u; t < threads; t++) cursor[t] = 0u;

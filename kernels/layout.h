@@ -132,4 +132,5 @@ struct Summary {
 #define SUM_POISON 0xDEADBEEFu
 #define SUM_JOINED 2u
 #define SUM_GROW   3u
+#define SUM_DEALT  5u  // there is room: entries may be placed (deal.h)
 #define SUM_LOST   4u  // threads that had entries left no word of having run: ran says how many

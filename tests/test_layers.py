@@ -23,6 +23,7 @@ LAYERS = (
     {"kernel_text.functions", "kernel_text.metal_text", "kernel_text.lint"},
     {"store"},
     {"workspace"},
+    {"joining"},
     {"frontier"},
     {"machine", "primitives", "nodes", "evaluate"},
     {"collapse"},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import IntEnum
 from typing import Final
 
 import numpy as np
@@ -62,3 +63,33 @@ F_DSU, F_DDU, F_RED, F_RMA, F_RUS = 76, 77, 78, 79, 80
 F_LROOT, F_LNODE, F_LLAM = 81, 82, 83
 FORKED: Final = 84
 """Tags of frames, as in ``kernels/term.h``."""
+
+SCAN_PART: Final = 32
+SCAN_GROUP: Final = 64
+_ALL_WORDS, _D_WORDS = 20, 20
+
+
+def dealt_bytes(threads: int) -> int:
+    """Return the bytes that ``deal_frontier`` needs for its sums."""
+    parts = -(-threads // SCAN_PART)
+    return 4 * (_ALL_WORDS + _D_WORDS * threads + 2 * (parts + -(-parts // SCAN_GROUP)))
+
+
+class Deal(IntEnum):
+    """Steps of ``deal_frontier``."""
+
+    CLEAR = 0
+    FORKS = 1
+    AWAIT = 2
+    ADMIT = 3
+    COUNT = 4
+    SIZES = 5
+    CHECK = 6
+    RETIRE = 7
+    PUSH = 8
+    PLACE = 9
+    SORT = 10
+    COMMIT = 11
+    FINISH = 12
+    RULES = 13
+    SCAN = 16

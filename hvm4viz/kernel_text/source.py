@@ -12,7 +12,7 @@ from hvm4viz.rules import Rule, kernel_folder, parse_rule, rule_table
 
 _BEFORE = ("dialect.h", "term.h", "layout.h", "watch.h")
 _CORE = ("heap.h", "slot.h", "frontier.h", "fork.h", "moves.h")
-_AFTER = ("lift.h", "step.h", "pass.metal", "join.h")
+_AFTER = ("lift.h", "step.h", "pass.metal", "join.h", "deal.h")
 
 WATCHERS: Final = ("log", "shadow", "yield")
 """Who may watch the heap during a pass (``kernels/watch.h``)."""
