@@ -438,6 +438,7 @@ ENTRY(deal_frontier)(
     BUFFER(const uint, inject, 14), BUFFER(Atomic32, halves, 15), BUFFER(ulong, log, 16), BUFFER(Atomic32, flags, 17),
     BUFFER(Atomic32, all, 18), BUFFER(uint, keys, 19), BUFFER(const uint, step, 20), GRID_INDEX) {
   GRID_INDEX_BODY
+  if (index >= params->threads) return;  // parts are fewer
   Join join = {params, states, frontier, next, records, items, events, stack, cursor, owner, sum, halves, inject, log, index};
   Deal deal = {&join, all, flags, keys};
   THREAD Deal* d = &deal;
@@ -451,7 +452,6 @@ ENTRY(deal_frontier)(
     if (index < deal_parts(threads)) deal_rules(d, rules, totals, index);
     return;
   }
-  if (index >= threads) return;
   switch (is) {
     case DEAL_CLEAR: deal_clear(d, totals, index); return;
     case DEAL_FORKS: deal_forks(d, index, 0u); return;

@@ -27,7 +27,7 @@ SPACES: Final = ("device", "thread", "constant", "threadgroup")
 
 _WORDS: Final[dict[str, tuple[str, str]]] = {
     "64-bit atomic": (
-        r"\batomic_u?long\b|\b_?atomic\s*<[^>]*>|\batomic_fetch_(?:min|max)_explicit\b",
+        r"\batomic_u?long\b|\b_?atomic\s*<[^>]*>|\batomic_(?:min|max)_explicit\b",
         "there are 32-bit atomics only",
     ),
     "foreign atomic": (r"\b(?:__atomic_|__sync_)\w+|\batomic(?:Add|Or|CAS|Exch)\b", "atomics of another compiler"),
@@ -65,6 +65,7 @@ class atomic_uint { uint word; };
   void atomic_store_explicit(volatile space atomic_uint*, uint, memory_order);                   \\
   uint atomic_fetch_add_explicit(volatile space atomic_uint*, uint, memory_order);               \\
   uint atomic_fetch_or_explicit(volatile space atomic_uint*, uint, memory_order);                \\
+  uint atomic_fetch_max_explicit(volatile space atomic_uint*, uint, memory_order);               \\
   bool atomic_compare_exchange_weak_explicit(                                                    \\
       volatile space atomic_uint*, thread uint*, uint, memory_order, memory_order);
 METAL_ATOMICS(device)
