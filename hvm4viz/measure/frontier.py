@@ -7,7 +7,10 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from hvm4viz.trace.heatmap import bin_edges
 from hvm4viz.trace.trace import Trace
+
+__all__ = ["bin_edges", "deferred_sizes", "frontier_sizes", "ideal_parallelism", "largest_by_bin"]
 
 _Number = TypeVar("_Number", np.int64, np.float64)
 
@@ -58,9 +61,3 @@ def largest_by_bin(values: NDArray[_Number], n_bins: int) -> tuple[NDArray[np.in
     if not values.size:
         return edges, values
     return edges, np.maximum.reduceat(values, edges[:-1])
-
-
-def bin_edges(count: int, n_bins: int) -> NDArray[np.int64]:
-    """Cut ``count`` things into at most ``n_bins`` runs of one length (the last may be shorter)."""
-    width = max(-(-count // max(n_bins, 1)), 1)
-    return np.append(np.arange(0, count, width), count)

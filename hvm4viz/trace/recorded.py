@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hvm4viz.errors import TraceError
-from hvm4viz.events import EVENT, OUTCOMES, RunEnd, RunHeader
+from hvm4viz.events import EVENT, OPERATIONS, OUTCOMES, RunEnd, RunHeader
 from hvm4viz.trace.columns import ALL_TABLES, CONTENDED, DEFERRED, N_OUTCOMES, ROW, Chunk, Ragged, join
 from hvm4viz.trace.sparse import Sparse, Steps, check_pass
 
@@ -99,6 +99,9 @@ class Recorded:
                 last = max(last, int(chunk.tables["events"].column(name).max(initial=0)) // self.region_size)
             for name in ("home", "owner"):
                 last = max(last, int(chunk.tables["pairs"].column(name).max(initial=0)))
+            if "deltas" in chunk.tables:
+                last = max(last, int(chunk.tables["deltas"].column("cell").max(initial=0)) // self.region_size)
+                last = max(last, int(chunk.tables["ops"].column("slot").max(initial=0)) // self.region_size)
         return last + 1
 
     @property
@@ -320,7 +323,8 @@ class Recorded:
         p0, p1 : int, optional
             First pass, and the pass after the last one.
         kind : str, optional
-            Only events with this outcome.
+            Only events with this outcome; or, at level ``full``, only those of tasks that did this to a slot (``take``,
+            ``publish`` ...); or ``"region"``: the regions given to blocks, records (pass, region, block).
         region : int, optional
             Only tasks whose root cell lies in this region.
 
@@ -334,22 +338,40 @@ class Recorded:
         TraceError
             If no events were recorded.
         ValueError
-            If the kind is no outcome.
+            If there is no such kind.
         """
-        self._need_events("events")
+        if kind == "region":
+            start, stop, _ = slice(p0, p1).indices(self.n_passes)
+            given = self.given[slice(*np.searchsorted(self.given["pass"], [start, stop]).tolist())]
+            return given if region is None else given[given["region"] == region]
+        self.need_events("events")
         found = self.long_table("events", p0, p1)
         if kind is not None:
-            if kind not in OUTCOMES:
-                raise ValueError(f"kind={kind!r}: must be one of {', '.join(OUTCOMES)}")
-            found = found[found["outcome"] == OUTCOMES.index(kind)]
+            found = found[self._of_kind(kind, found, p0, p1)]
         if region is not None:
             found = found[found["loc"] // self.region_size == region]
         return locked(found)
 
+    def _of_kind(self, kind: str, events: NDArray[np.void], p0: int | None, p1: int | None) -> NDArray[np.bool_]:
+        if kind in OUTCOMES:
+            return events["outcome"] == OUTCOMES.index(kind)
+        if kind not in OPERATIONS[1:]:
+            raise ValueError(f"kind={kind!r}: must be one of {', '.join((*OUTCOMES, *OPERATIONS[1:]))}, region")
+        if self.level != "full":
+            raise TraceError(f"kind={kind!r}: this trace was recorded at level {self.level!r}; record at 'full'")
+        start, stop, _ = slice(p0, p1).indices(self.n_passes)
+        did = np.zeros(events.size, bool)
+        for first, offsets, table in self.parts(start, stop, table="ops"):
+            lo, hi = int(offsets[0]), int(offsets[-1])
+            at = lo + np.flatnonzero(table.column("op", lo, hi) == OPERATIONS.index(kind))
+            passes = first + np.searchsorted(offsets, at, side="right") - 1
+            did[self.event_offsets[passes] - self.event_offsets[start] + table.column("event")[at]] = True
+        return did
+
     def column(self, name: str, p0: int | None = None, p1: int | None = None) -> NDArray[Any]:
         """Return one field of the events of passes p0 to p1, as ``events`` does for all fields."""
         index = slice(p0, p1).indices(self.n_passes)
-        self._need_events("events")
+        self.need_events("events")
         parts = [table.column(name, int(offsets[0]), int(offsets[-1])) for _, offsets, table in self.parts(*index[:2])]
         found = parts[0] if len(parts) == 1 else np.concatenate([np.empty(0, EVENT[name]), *parts])
         return found.astype(EVENT[name], copy=False)  # files keep some fields in fewer bytes
@@ -370,7 +392,8 @@ class Recorded:
         events = self.events(p, p + 1)
         return (events["thread"].astype(np.uint64) << np.uint64(32)) | events["loc"]
 
-    def _need_events(self, what: str) -> None:
+    def need_events(self, what: str) -> None:
+        """Raise ``TraceError`` if no events were recorded."""
         if self.level in ("off", "counts"):
             raise TraceError(f"{what}: this trace was recorded at level {self.level!r}; record at 'events'")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,13 +15,23 @@ from hvm4viz.heap import Heap
 from hvm4viz.program import Program, reread
 from hvm4viz.resuming import resume_trace
 from hvm4viz.trace.deferrals import deferral_pairs, match_deferrals
+from hvm4viz.trace.diff import HeapDiff, heap_diff
 from hvm4viz.trace.digest import is_ordered, trace_digest
+from hvm4viz.trace.find import Hit, search
+from hvm4viz.trace.graph import cell_graph
 from hvm4viz.trace.heaps import Heaps, check_heap
+from hvm4viz.trace.heatmap import Reduce, RegionMap, What, region_map
+from hvm4viz.trace.history import CellHistory, cell_history
+from hvm4viz.trace.operations import operations
 from hvm4viz.trace.recorded import Recorded, State, locked
+from hvm4viz.trace.roles import Roles
 from hvm4viz.trace.slicing import slice_trace
+from hvm4viz.trace.why import Cause, why
 from hvm4viz.trace.writer import save_trace
 
 if TYPE_CHECKING:
+    import networkx as nx
+
     from hvm4viz.run import Run
 
 __all__ = ["State", "Trace"]
@@ -72,6 +83,161 @@ class Trace(Recorded):
         check_heap(self, max(start, stop), what="changed cells")
         return self.long_table("deltas", start, stop)
 
+    def ops(
+        self, p0: int | None = None, p1: int | None = None, *, kind: str | None = None, slot: int | None = None
+    ) -> NDArray[np.void]:
+        """Return the operations on slots in passes p0 to p1 (without p1): records of ``operations.OPERATION``.
+
+        Parameters
+        ----------
+        p0, p1 : int, optional
+            First pass, and the pass after the last one.
+        kind : str, optional
+            Only this one: ``take``, ``publish``, ``read``, ``release``, ``stuck`` or ``wake``.
+        slot : int, optional
+            Only those on this slot.
+
+        Returns
+        -------
+        ops : ndarray
+            In the order of passes and frontiers, those of one task as they happened.
+
+        Raises
+        ------
+        TraceError
+            If the trace was not recorded at ``full``.
+        ValueError
+            If there is no such kind.
+        """
+        check_heap(self, 0, what="operations on slots")
+        return locked(operations(self, p0, p1, kind=kind, slot=slot))
+
+    def cell(self, loc: int) -> CellHistory:
+        """Return the life of a cell: what was written to it in which pass, and by whom as far as it is known.
+
+        Raises
+        ------
+        TraceError
+            If the trace was not recorded at ``full``.
+        IndexError
+            If there is no such cell.
+        """
+        return cell_history(self, loc)
+
+    def find(self, query: str, *, start: int | None = None, back: bool = False) -> Hit | None:
+        """Return the first thing that fits, from a pass on; or the last one up to a pass.
+
+        Parameters
+        ----------
+        query : str
+            Conditions with blanks between them, all of which must hold. Tasks: ``outcome:deferred``, ``reason:take``,
+            ``origin:hop``, ``thread:3``, ``slot:120``, ``interactions:>100``. Deferrals: ``age:>3``. At level ``full``
+            operations on slots: ``op:take``; and cells by what was written to them: ``tag:DP0``, ``label:L``,
+            ``def:@main``, or a name (of a constructor, a definition, a primitive). All of these: ``loc:123``,
+            ``region:7``. Numbers may be ``3``, ``>3``, ``>=3``, ``<3``, ``<=3`` or ``3..7``.
+        start : int, optional
+            Pass to start from, itself included; by default the first one, or the last one if ``back``.
+        back : bool
+            Search towards the first pass.
+
+        Returns
+        -------
+        hit : Hit or None
+            None if nothing fits.
+
+        Raises
+        ------
+        ValueError
+            If the query is not understood, with the nearest key or name.
+        TraceError
+            If the trace does not hold what is searched.
+        """
+        return next(search(self, query, start=start, back=back), None)
+
+    def find_all(self, query: str) -> Iterator[Hit]:
+        """Go through everything that fits, by pass; see ``find``."""
+        return search(self, query)
+
+    def why(self, loc: int, p: int) -> list[Cause]:
+        """Tell why a task waits in pass p: at which slot, who holds it, and what that task waits for in turn.
+
+        Parameters
+        ----------
+        loc : int
+            Root cell of the task.
+        p : int
+            A pass.
+
+        Returns
+        -------
+        causes : list of Cause
+            From this task to the last one that waits itself; empty if no task with this root cell waits. Below level
+            ``full`` it is not known who holds a slot, so that the chain has one link.
+        """
+        self.need_events("why a task waits")
+        return why(self, loc, p)
+
+    def diff(self, p: int, q: int) -> HeapDiff:
+        """Compare the heaps at the start of two passes.
+
+        Raises
+        ------
+        TraceError
+            If the trace does not know both heaps.
+        IndexError
+            If there is no such pass.
+        """
+        return heap_diff(self, p, q)
+
+    def graph(self, p: int, *, root: int | None = None, depth: int = 6, max_nodes: int = 300) -> nx.MultiDiGraph[int]:
+        """Return the cells around a cell at the start of pass p, as a graph.
+
+        Nodes are cells, with what their word says (``tag``, ``label``, ``value``, ``text`` ...), ``region``, ``owner``
+        and ``hidden``: how many cells that they point to are left out. Edges point from a word to the cells that it
+        points to; their key says which: a field, ``body``, ``binder``, ``slot``, or the ``parent`` of a frame.
+
+        Parameters
+        ----------
+        p : int
+            The pass; ``n_passes`` is the end.
+        root : int, optional
+            Where to start; by default the cell that holds the whole term.
+        depth : int
+            Most steps from there.
+        max_nodes : int
+            Most cells, the nearest ones.
+
+        Raises
+        ------
+        TraceError
+            If the trace does not know that heap.
+        IndexError
+            If there is no such pass or cell.
+        """
+        return cell_graph(self, p, root=root, depth=depth, max_nodes=max_nodes)
+
+    def heatmap(
+        self, what: What = "deferrals", *, shape: tuple[int, int] = (512, 512), reduce: Reduce = "sum"
+    ) -> RegionMap:
+        """Count something by region and pass, in at most ``shape`` bins; see ``heatmap.region_map``.
+
+        Parameters
+        ----------
+        what : str
+            ``deferrals`` by the region of the task, ``deferrals to`` by that of the slot, ``entries``, ``cells`` in
+            use, ``remote writes``; at level ``full`` also ``takes`` and ``writes``.
+        shape : (int, int)
+            Most bins of regions and of passes.
+        reduce : {"sum", "max", "mean"}
+            How the counts of a bin become one.
+        """
+        return region_map(self, what, shape=shape, reduce=reduce)
+
+    @cached_property
+    def roles(self) -> Roles:
+        """Which cells hold words of the protocol instead of terms."""
+        return Roles(self)
+
     @cached_property
     def _deferrals(self) -> NDArray[np.void]:
         return locked(match_deferrals(self))
@@ -86,7 +252,7 @@ class Trace(Recorded):
         TraceError
             If no events were recorded.
         """
-        self._need_events("single deferrals")
+        self.need_events("single deferrals")
         return self._deferrals
 
     def deferral_pairs(self) -> NDArray[np.void]:
