@@ -11,11 +11,16 @@ from numpy.typing import NDArray
 
 from hvm4viz.errors import TraceError
 from hvm4viz.events import DELTA, OP, OPERATIONS, OUTCOMES
+from hvm4viz.term import EXT_SHIFT, LAM_ERA, TAG_MASK, TAG_SHIFT, VAL_MASK, Tag
 from hvm4viz.trace.trace import Trace
 from hvm4viz.widgets.frames import Frame, pack
 
 NEVER: Final = 0xFFFFFFFF
 """Pass of what does not happen."""
+
+ROLES: Final = ("", "link", "stamps", "waiters", "binder link", "binder thread")
+"""Words of the protocol that lie behind slots and binders (``kernels/README.md``); a cell of the last two kinds may
+have been a field of a node before, and is one as long as its tag is not 0."""
 
 _DONE: Final = OUTCOMES.index("done")
 _TAKE: Final = OPERATIONS.index("take")
@@ -35,11 +40,14 @@ class CellTimes:
         First pass at whose start it shows: it has content, or an entry or slot is there.
     done : ndarray of uint32
         First pass in which its task ended ``done``; ``NEVER`` if none did.
+    role : ndarray of uint8
+        What it is for, where that is not to hold a term: a code of ``ROLES``.
     """
 
     cells: NDArray[np.uint32]
     seen: NDArray[np.uint32]
     done: NDArray[np.uint32]
+    role: NDArray[np.uint8]
 
 
 def has_words(trace: Trace) -> bool:
@@ -65,8 +73,33 @@ def cell_times(trace: Trace) -> CellTimes:
         _first(done, loc[is_done], passes[is_done])
         _least(seen, loc, passes)
         _least(seen, slot[slot > 0], passes[slot > 0])
+    role = _roles(trace, n_cells)
     found = np.flatnonzero(seen != NEVER)
-    return CellTimes(found.astype(np.uint32), seen[found], done[found])
+    return CellTimes(found.astype(np.uint32), seen[found], done[found], role[found])
+
+
+def _roles(trace: Trace, n_cells: int) -> NDArray[np.uint8]:
+    """Find the cells behind slots and binders: those that some word of the run points to as such."""
+    role = np.zeros(n_cells + 4, np.uint8)
+    if not has_words(trace):
+        return role
+    is_single = trace.header.blocks * trace.header.threads_per_block == 1
+    parts = (table["after"] for _, _, table in _tables(trace, "deltas", 0, trace.n_passes))
+    slots: list[NDArray[np.uint64]] = []
+    for words in (words_at(trace, 0), *parts):
+        tags, at = words >> np.uint64(TAG_SHIFT) & np.uint64(TAG_MASK), words & np.uint64(VAL_MASK)
+        at = np.minimum(at, n_cells)
+        is_binder = (tags == Tag.LAM) & (words >> np.uint64(EXT_SHIFT) & np.uint64(LAM_ERA) == 0)
+        if not is_single:
+            role[at[is_binder] + np.uint64(2)] = 5
+        behind = is_binder | (tags == Tag.VAR) | ((tags == Tag.ALO) & (at > 0))
+        role[at[behind] + np.uint64(1)] = 4
+        slots.append(np.unique(at[(tags == Tag.DP0) | (tags == Tag.DP1)]))
+    for found in slots:
+        for behind in (1,) if is_single else (1, 2, 3):
+            role[found + np.uint64(behind)] = behind
+    role[0] = 0
+    return role
 
 
 def _first(times: NDArray[np.uint32], at: NDArray[np.uint32], passes: NDArray[np.int64]) -> None:
@@ -84,7 +117,8 @@ def _least(times: NDArray[np.uint32], at: NDArray[np.uint32], passes: NDArray[np
 def seen_frame(times: CellTimes, c0: int, c1: int) -> Frame:
     """Pack the times of the cells of a range that ever show."""
     lo, hi = np.searchsorted(times.cells, [c0, c1]).tolist()
-    columns = {"cell": times.cells[lo:hi], "seen": times.seen[lo:hi], "done": times.done[lo:hi]}
+    columns = {name: getattr(times, name)[lo:hi] for name in ("seen", "done", "role")}
+    columns = {"cell": times.cells[lo:hi], **columns}
     return pack("seen", columns, c0=c0, c1=c1)
 
 
@@ -188,8 +222,11 @@ def statuses(trace: Trace, times: CellTimes, p: int) -> NDArray[np.uint8]:
     codes = np.where(times.done < p, REDUCED, IDLE).astype(np.uint8)
     if has_words(trace):
         words = words_at(trace, p)[times.cells]
-        codes[words == 0] = FREED
-        codes[words >> np.uint64(63) != 0] = SUB
+        tags = words >> np.uint64(TAG_SHIFT) & np.uint64(TAG_MASK)
+        is_term = (times.role == 0) | ((times.role >= 4) & (tags != 0))
+        codes[~is_term] = IDLE
+        codes[(words == 0) & is_term] = FREED
+        codes[(words >> np.uint64(63) != 0) & is_term] = SUB
     codes[times.seen > p] = NONE
     if not trace.n_events:
         return codes

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any, Final
 from hvm4viz.errors import TraceError
 from hvm4viz.events import OPERATIONS, ORIGINS, OUTCOMES, REASONS
 from hvm4viz.kernel_text import abi
+from hvm4viz.limits import FIELDS_MAX
 from hvm4viz.term import OPERATORS, Tag, arity_of, pack
 from hvm4viz.trace.digest import is_ordered
+from hvm4viz.widgets.cells import ROLES
 from hvm4viz.widgets.escape import line_text
 from hvm4viz.widgets.maps import MEASURES
 
@@ -18,7 +20,9 @@ if TYPE_CHECKING:
 TEXT_CHARS: Final = 2_000
 """Characters of a message that a view shows."""
 
+_CONSTRUCTORS: Final = {Tag.C00 + arity: f"C{arity:02}" for arity in range(FIELDS_MAX + 1)}
 _FRAMES: Final = {value: name for name, value in vars(abi).items() if name.startswith("F_")}
+_NAMES: Final = {**_FRAMES, **{tag.value: tag.name for tag in Tag}, **_CONSTRUCTORS}
 
 
 def facts(service: TraceService, *, status: str | None = None, message: str = "") -> dict[str, Any]:
@@ -70,10 +74,7 @@ def facts(service: TraceService, *, status: str | None = None, message: str = ""
         "operations": list(OPERATIONS),
         "operators": list(OPERATORS),
         "rules": [line_text(name, most=40) for name in header.rules],
-        "tags": {str(tag.value): _tag_name(tag) for tag in Tag} | {str(value): name for value, name in _FRAMES.items()},
+        "roles": list(ROLES),
+        "tags": {str(code): name for code, name in _NAMES.items()},
         "arity": {str(tag.value): arity_of(pack(tag)) for tag in Tag if arity_of(pack(tag))},
     }
-
-
-def _tag_name(tag: Tag) -> str:
-    return tag.name

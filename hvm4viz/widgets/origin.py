@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hvm4viz.errors import Hvm4vizError
 from hvm4viz.trace.trace import Trace
 from hvm4viz.widgets.frames import Frame, pack
 
@@ -33,18 +32,9 @@ class Origin:
 
     @classmethod
     def of_trace(cls, trace: Trace) -> Origin:
-        """Read the book once more from the source text that the trace holds, if that is one file."""
-        from hvm4viz.program import parse
-
-        files = trace.header.source
-        book = None
-        if len(files) == 1:
-            name, text = files[0]
-            try:
-                book = parse(text, name=name).book
-            except Hvm4vizError:  # includes of that time, or primitives that this process does not have
-                book = None
-        return cls(files, book)
+        """Read the book once more from the source texts that the trace holds."""
+        program = trace.program
+        return cls(trace.header.source, program.book if program is not None else None)
 
     def frame(self) -> Frame:
         """Pack texts, definitions with their places, and the place of each static cell."""

@@ -174,8 +174,8 @@ class Channel {
     if (message.error) {
       this.fail(job, message.error);
     } else {
-      const view = buffers?.[0];
-      if (view) job.parts.push(view instanceof ArrayBuffer ? new Uint8Array(view) : new Uint8Array(view.buffer, view.byteOffset, view.byteLength));
+      const view = buffers?.[0] ?? new ArrayBuffer(0);      // an answer without columns has no buffer
+      job.parts.push(view instanceof ArrayBuffer ? new Uint8Array(view) : new Uint8Array(view.buffer, view.byteOffset, view.byteLength));
       if (job.parts.length < message.parts) {
         this.send(job, job.parts.length);
       } else {
@@ -362,7 +362,7 @@ class Store {
       found.used = this.tick += 1;
       return found;
     }
-    if (want && this.cuts && !this.meta.offline) {
+    if (want && this.cuts && !this.whole) {
       const k = lowerBound(this.cuts, p + 1) - 1;
       this.get(this.windowQuestion(k), "window");
     }
@@ -465,7 +465,7 @@ class Store {
       if (steps < cost && this.allThere(each.p, p)) [best, cost] = [each, steps];
     }
     if (!best) {
-      if (want && !this.meta.offline) this.get({ kind: "words", p, c0: k * CHUNK, c1: Math.min((k + 1) * CHUNK, this.meta.n_cells) }, "words");
+      if (want && !this.whole) this.get({ kind: "words", p, c0: k * CHUNK, c1: Math.min((k + 1) * CHUNK, this.meta.n_cells) }, "words");
       return false;
     }
     const chunk = best === here ? here : { k, p: best.p, words: best.words.slice() };
@@ -548,7 +548,7 @@ class Store {
   times(loc) {
     if (!this.seen) return null;
     const i = lowerBound(this.seen.cell, loc);
-    return this.seen.cell[i] === loc ? { seen: this.seen.seen[i], done: this.seen.done[i] } : null;
+    return this.seen.cell[i] === loc ? { seen: this.seen.seen[i], done: this.seen.done[i], role: this.seen.role[i] } : null;
   }
 
   // Playhead of this trace where another one has done as much work, or is at the same pass.
@@ -598,9 +598,23 @@ class Terms {
     return `@${this.store.source?.definitions[id]?.[0] ?? id}`;
   }
 
-  // What the word says, in a few characters.
-  short(word) {
-    const { tag, ext, val, sub, free } = this.read(word);
+  // What a cell is for if it holds no term: a word of the protocol, behind a slot or a binder.
+  role(loc, word) {
+    const role = this.store.times(loc)?.role || 0;
+    return role && (role < 4 || !(word[1] & 0x7f000000)) ? role : 0;
+  }
+
+  stamp(half) {
+    const when = half & 0x1fffffff;
+    if (half >>> 31) return half & 0x40000000 ? `R+O ${when}` : `R ${when}`;
+    if (half & 0x20000000) return `X ${when}`;
+    return half ? `${half & 0x40000000 ? "A+O" : "A"} ${when}` : "0";
+  }
+
+  // What the word of a cell says, in a few characters.
+  short(word, loc = -1) {
+    const { tag, ext, val, sub, free } = this.read(word), role = loc < 0 ? 0 : this.role(loc, word);
+    if (role) return role === 2 ? `stamps ${this.stamp(word[0])} | ${this.stamp(word[1])}` : this.store.meta.roles[role];
     if (free) return "—";
     const name = this.tagName(tag);
     const text = this.isConstructor(tag) ? this.constructor_(ext)
@@ -621,10 +635,10 @@ class Terms {
     return source?.definition && cell < source.definition.length ? `ALO ${this.definition(source.definition[cell])}` : "ALO";
   }
 
-  // Cells that the word points to.
-  targets(word) {
+  // Cells that the word of a cell points to.
+  targets(word, loc) {
     const { tag, val, free } = this.read(word);
-    if (free || !val) return [];
+    if (free || !val || this.role(loc, word)) return [];
     const name = this.tagName(tag), n = this.arity(tag);
     if (n) return Array.from({ length: n }, (_, i) => val + i);
     return ["VAR", "DP0", "DP1", "ALO"].includes(name) || name.startsWith("F_") ? [val] : [];
@@ -718,6 +732,7 @@ class Grid {
     this.seenAt = seen.seen.subarray(lo, hi);
     this.doneAt = seen.done.subarray(lo, hi);
     this.n = hi - lo;
+    this.roleAt = seen.role.subarray(lo, hi);
     this.status = new Uint8Array(this.n);
     const size = (r1 - r0) * meta.region_size;
     this.first = r0 * meta.region_size;
@@ -734,7 +749,8 @@ class Grid {
   base(i, p, words, c0) {
     if (this.seenAt[i] > p) return STATUS.none;
     if (words) {
-      const at = 2 * (this.cells[i] - c0);
+      const at = 2 * (this.cells[i] - c0), role = this.roleAt[i];
+      if (role && (role < 4 || !(words[at + 1] & 0x7f000000))) return STATUS.idle;
       if (words[at + 1] >>> 31) return STATUS.sub;
       if (!words[at] && !words[at + 1]) return STATUS.freed;
     }
@@ -1516,6 +1532,7 @@ class Heap {
     this.layoutKey = key;
     this.blocks = [];
     this.net = null;
+    this.flat = false;
     this.high = height;
     if (this.kind === "cells" && grid.n) {
       const sight = grid.n / this.zoomed, area = (width * height) / sight;
@@ -1526,7 +1543,8 @@ class Heap {
       } else {
         this.w = this.h = Math.max(Math.floor(Math.sqrt(area) * (this.mode === "tiles" ? 0.94 : 1) * 4) / 4, 1e-3);
       }
-      if (this.mode === "raster") this.arrangeRaster();
+      this.flat = this.mode !== "boxes" && this.w < 6;     // too small for cues: painted pixel by pixel
+      if (this.flat) this.arrangeRaster();
       else this.arrangeBlocks();
     }
     if (this.kind === "regions") this.arrangeRegions();
@@ -1542,11 +1560,11 @@ class Heap {
     for (let i = 0; i < grid.n;) {
       const region = Math.floor(grid.cells[i] / size), stop = lowerBound(grid.cells, (region + 1) * size, i, grid.n);
       const columns = Math.min(stop - i, most), rows = Math.ceil((stop - i) / most), wide = Math.max(columns * w, label ? 46 : 0);
-      if (x > 6 && (x + wide > width - 6 || rows > 1)) [x, y, tall] = [6, y + tall + (boxes ? 8 : 3), 0];
+      if (x > 6 && (x + wide > width - 6 || rows > 1)) [x, y, tall] = [6, y + tall + (boxes ? 16 : 3), 0];
       this.blocks.push({ region, i0: i, i1: stop, x, y, columns, wide, high: label + rows * h });
       x += wide + gap;
       tall = Math.max(tall, label + rows * h);
-      if (rows > 1) [x, y, tall] = [6, y + tall + (boxes ? 8 : 3), 0];
+      if (rows > 1) [x, y, tall] = [6, y + tall + (boxes ? 16 : 3), 0];
       i = stop;
     }
     this.label = label;
@@ -1565,15 +1583,15 @@ class Heap {
   arrangeRegions() {
     const { store, grid, width } = this, n = grid.r1 - grid.r0 || store.meta.n_regions;
     const area = (width * Math.max(this.height - 10, 60) * 0.94) / Math.max(n / this.zoomed, 1);
-    const w = clamp(Math.floor(Math.sqrt(area * 1.7)), 3, 116), columns = Math.max(Math.floor((width - 12) / w), 1);
-    const h = clamp(Math.floor(w / 1.7), 3, 68);
+    const w = clamp(Math.floor(Math.sqrt(area * 1.7)), 3, 160), columns = Math.max(Math.floor((width - 12) / w), 1);
+    const h = clamp(Math.floor(w / 1.7), 3, 94);
     Object.assign(this, { mode: w >= 60 ? "boxes" : "tiles", w, h, columns });
     this.high = 8 + Math.ceil(n / columns) * h;
   }
 
   // Place of the i-th cell: x, y of its corner in the whole drawing.
   at(i) {
-    if (this.mode === "raster") {
+    if (this.flat) {
       const row = Math.floor(i / this.columns), column = i % this.columns;
       return { x: 42 + Math.floor(column / this.per) * this.unit, y: 4 + Math.floor(row / this.per) * this.unit, w: this.unit, h: this.unit };
     }
@@ -1600,7 +1618,7 @@ class Heap {
       return column >= 0 && column < this.columns && region >= 0 && region < this.store.meta.n_regions ? { region } : null;
     }
     let i = -1;
-    if (this.mode === "raster") {
+    if (this.flat) {
       const column = Math.floor((x - 42) / this.unit) * this.per, row = Math.floor((y - 4) / this.unit) * this.per;
       if (column >= 0 && column < this.columns) i = row * this.columns + column;
     } else {
@@ -1638,14 +1656,14 @@ class Heap {
   tell(loc) {
     const word = this.store.word(loc, this.side.p), i = this.grid.index(loc);
     const state = i >= 0 ? STATUS_NAMES[this.grid.status[i]] : "not in use";
-    return `cell ${loc}, region ${this.store.region(loc)}: ${word ? `${this.terms.short(word)}, ` : ""}${state}`;
+    return `cell ${loc}, region ${this.store.region(loc)}: ${word ? `${this.terms.short(word, loc)}, ` : ""}${state}`;
   }
 
   // Moves the cell cursor by rows and columns of the grid.
   move(dx, dy) {
     if (!this.grid.n) return;
     const now = this.side.sel === null ? -1 : this.grid.index(this.side.sel);
-    const columns = this.mode === "raster" ? this.columns : this.blocks.find((b) => now < b.i1)?.columns || 1;
+    const columns = this.flat ? this.columns : this.blocks.find((b) => now < b.i1)?.columns || 1;
     this.view.select(this.grid.cells[clamp(now < 0 ? 0 : now + dx + dy * columns, 0, this.grid.n - 1)], this.side);
   }
 
@@ -1678,7 +1696,7 @@ class Heap {
       context.save();
       context.translate(0, -this.scroll.scrollTop);
       if (this.kind === "regions") this.drawRegions(context);
-      else if (this.mode === "raster") this.drawRaster(context);
+      else if (this.flat) this.drawRaster(context);
       else this.drawBlocks(context);
       if (this.kind === "cells") this.drawMoves(context);
       context.restore();
@@ -1697,7 +1715,7 @@ class Heap {
     const { grid, store } = this, parts = [];
     if (this.kind === "cells" || this.kind === "table") {
       if (grid.n) parts.push(plural(grid.n, "cell"));
-      if (this.mode === "raster" && this.kind === "cells" && this.per > 1) parts.push(`a pixel = ${this.per * this.per} cells`);
+      if (this.flat && this.kind === "cells" && this.per > 1) parts.push(`a pixel = ${this.per * this.per} cells`);
       if (!store.full && store.n) parts.push("record='full' shows cell contents");
       else if (store.full && !grid.complete) parts.push("contents on their way");
     } else if (this.kind === "regions") {
@@ -1809,7 +1827,7 @@ class Heap {
     const word = store.word(loc, this.side.p);
     context.font = theme.font(12, true);
     context.fillStyle = theme.text;
-    const text = word ? this.terms.short(word) : status >= STATUS.frontier || status === STATUS.reduced ? STATUS_NAMES[status] : "";
+    const text = word ? this.terms.short(word, loc) : status >= STATUS.frontier || status === STATUS.reduced ? STATUS_NAMES[status] : "";
     if (word || status) context.fillText(word ? text : text || "·", bx + 4, by + bh - (h > 40 ? 12 : 9), bw - 8);
   }
 
@@ -1843,20 +1861,22 @@ class Heap {
         const word = this.store.word(grid.cells[i], this.side.p);
         if (!word) continue;
         const from = this.at(i), { tag } = this.terms.read(word), bound = !this.terms.arity(tag);
-        for (const target of this.terms.targets(word).slice(0, 4)) {
+        for (const target of this.terms.targets(word, grid.cells[i]).slice(0, 4)) {
           const j = grid.index(target);
           if (j < 0 || j === i) continue;
-          const to = this.at(j), x0 = from.x + from.w / 2 - 2, y0 = from.y + from.h - 4, x1 = to.x + to.w / 2 - 2, y1 = to.y + 3;
+          const to = this.at(j), up = to.y <= from.y, level = to.y === from.y;
+          const x0 = from.x + from.w / 2 - 2, y0 = up ? from.y + 2 : from.y + from.h - 5;
+          const x1 = to.x + to.w / 2 + (up ? 8 : -2), y1 = up && !level ? to.y + to.h - 4 : to.y + 2;
           context.strokeStyle = chosen ? theme.text : bound ? theme.subText : theme.pointer;
           context.lineWidth = chosen ? 1.8 : 1;
           context.setLineDash(bound ? [4, 3] : []);
           context.beginPath();
           context.moveTo(x0, y0);
-          const bend = Math.max(Math.abs(y1 - y0) / 2, 14);
-          context.bezierCurveTo(x0, y0 + bend, x1, y1 - bend, x1, y1);
+          const bend = level ? clamp(Math.abs(x1 - x0) / 12, 10, 15) : Math.max(Math.abs(y1 - y0) / 2, 10), side = up ? -1 : 1;
+          context.bezierCurveTo(x0, y0 + side * bend, x1, y1 - (level ? bend : side * bend), x1, y1);
           context.stroke();
           context.setLineDash([]);
-          this.arrow(context, x1, y1, Math.PI / 2, context.strokeStyle);
+          this.arrow(context, x1, y1, up && !level ? -Math.PI / 2 : Math.PI / 2, context.strokeStyle);
         }
       }
     }
@@ -2100,7 +2120,7 @@ class Heap {
     let cut = false;
     const add = (loc, level) => {
       const word = this.store.word(loc, this.side.p);
-      const text = word ? `${loc}: ${this.terms.short(word)}` : `${loc}: …`;
+      const text = word ? `${loc}: ${this.terms.short(word, loc)}` : `${loc}: …`;
       nodes.set(loc, { loc, level, word, text, w: clamp(text.length * 7 + 12, 44, 130) });
       return nodes.get(loc);
     };
@@ -2108,7 +2128,7 @@ class Heap {
     for (const node of queue) {
       if (!node.word) continue;
       const bound = !this.terms.arity(this.terms.read(node.word).tag);
-      for (const target of this.terms.targets(node.word)) {
+      for (const target of this.terms.targets(node.word, node.loc)) {
         if (!nodes.has(target) && (node.level + 1 > depth || nodes.size >= most)) {
           if (!node.text.endsWith("…")) node.text += " …";
           cut = true;
@@ -2166,8 +2186,8 @@ class Heap {
     const status = this.grid.status[at], diff = this.grid.diff?.codes[at];
     return {
       cells: [
-        String(loc), String(store.region(loc)), store.thread(store.owner(loc)), word ? this.terms.short(word) : "not recorded",
-        `${STATUS_NAMES[status]}${diff ? ` ${DIFF_SIGNS[diff]}` : ""}`, word ? this.terms.targets(word).join(" ") || "—" : "—", String(this.grid.seenAt[at]),
+        String(loc), String(store.region(loc)), store.thread(store.owner(loc)), word ? this.terms.short(word, loc) : "not recorded",
+        `${STATUS_NAMES[status]}${diff ? ` ${DIFF_SIGNS[diff]}` : ""}`, word ? this.terms.targets(word, loc).join(" ") || "—" : "—", String(this.grid.seenAt[at]),
       ],
       mark: `hv-is-${STATUS_NAMES[status].toLowerCase()}`,
       here: loc === side.sel,
@@ -2440,12 +2460,13 @@ class Inspector {
     };
     const word = store.word(sel, p), region = store.region(sel), times = store.times(sel);
     if (word) {
-      const { tag, ext, val, sub, free } = terms.read(word);
+      const { tag, ext, val, sub, free } = terms.read(word), role = terms.role(sel, word);
       fact("word", `0x${word[1].toString(16).padStart(8, "0")}${word[0].toString(16).padStart(8, "0")}`);
-      fact("term", free ? "nothing: the cell is free" : `${terms.tagName(tag)}${terms.isConstructor(tag) ? ` ${terms.constructor_(ext)}` : ""}`);
-      if (!free) fact("label", `${ext} (${terms.name(ext)}) · value ${count(val)}`);
-      if (sub) fact("SUB", "yes: the value of the other side, final");
-      fact("reads", terms.show(sel, p)).className = "hv-term";
+      if (role) fact("protocol", terms.short(word, sel));
+      else fact("term", free ? "nothing: the cell is free" : `${terms.tagName(tag)}${terms.isConstructor(tag) ? ` ${terms.constructor_(ext)}` : ""}`);
+      if (!free && !role) fact("label", `${ext} (${terms.name(ext)}) · value ${count(val)}`);
+      if (sub && !role) fact("SUB", "yes: the value of the other side, final");
+      if (!role) fact("reads", terms.show(sel, p)).className = "hv-term";
     } else {
       fact("holds", store.full ? "on its way" : "not recorded: record='full' shows cell contents");
     }
@@ -2454,7 +2475,7 @@ class Inspector {
     if (i >= 0) fact("state", STATUS_NAMES[view.paneOf(side).grid.status[i]]);
     this.history(fact, side, times);
     if (word) {
-      const targets = terms.targets(word);
+      const targets = terms.targets(word, sel);
       if (targets.length) this.links(facts, "points to", targets, side);
       const sources = this.pointersTo(sel, side);
       if (sources.length) this.links(facts, "pointed to by", sources, side);
@@ -2522,7 +2543,7 @@ class Inspector {
       }
       for (let i = w.delta_cell ? w.delta_cell.indexOf(sel) : -1; i >= 0; i = w.delta_cell.indexOf(sel, i + 1)) {
         const pair = (column) => [column[2 * i], column[2 * i + 1]];
-        found.push({ p: passOf(w.delta_offsets, i), order: 3, text: `${terms.short(pair(w.delta_before))} → ${terms.short(pair(w.delta_after))}`, writes: true });
+        found.push({ p: passOf(w.delta_offsets, i), order: 3, text: `${terms.short(pair(w.delta_before), sel)} → ${terms.short(pair(w.delta_after), sel)}`, writes: true });
       }
     }
     found.sort((a, b) => a.p - b.p || a.order - b.order);
@@ -2541,8 +2562,8 @@ class Inspector {
       if (store.seen.seen[i] > p) continue;
       const word = store.word(cell[i], p);
       if (!word) return found;
-      const { val, tag } = terms.read(word);
-      if (val && val <= loc && loc - val < 17 && terms.targets(word).includes(loc) && !(tag === 0 && val === 0)) found.push(cell[i]);
+      const { val } = terms.read(word);
+      if (val && val <= loc && loc - val < 17 && terms.targets(word, cell[i]).includes(loc)) found.push(cell[i]);
     }
     return found;
   }
@@ -2609,8 +2630,8 @@ class Events {
     this.kindPick = choice(bar, "Outcome of the events", kinds, (kind) => this.set(this.mode, kind));
     this.note = el("span", "hv-note", "", bar);
     this.list = new List(this.box, "Events", [
-      ["pass", "0 0 44px"], ["outcome", "0 0 66px"], ["cell", "0 0 56px"], ["thread", "0 0 52px"], ["home", "0 0 40px"], ["owner", "0 0 42px"],
-      ["slot", "0 0 56px"], ["age", "0 0 34px"], ["reason", "1 0 56px"], ["work", "0 0 46px"],
+      ["pass", "0 0 42px"], ["outcome", "0 0 62px"], ["cell", "0 0 52px"], ["thread", "0 0 46px"], ["home", "0 0 36px"], ["owner", "0 0 40px"],
+      ["slot", "0 0 52px"], ["age", "0 0 32px"], ["reason", "1 0 46px"], ["work", "0 0 40px"],
     ], { size: () => this.rows.length, row: (i) => this.row(i), act: (i) => this.go(i) });
     this.rows = { length: 0 };
   }
@@ -2846,7 +2867,7 @@ function parseQuery(text, { store, terms }) {
       });
     } else {
       needsWord = true;
-      words.push(({ word }) => terms.short(word).includes(part));
+      words.push(({ word, loc }) => terms.short(word, loc).toLowerCase().includes(part.toLowerCase()));
     }
   }
   return { events, words, needsEvent, needsWord };
@@ -3535,7 +3556,7 @@ class View {
     const { store, terms, sel } = this.main;
     if (sel === null || to !== from + 1) return;
     const events = store.events(to), locs = events ? new Set(events.w.loc.subarray(events.lo, events.hi)) : null, word = store.word(sel, to);
-    const next = locs && !locs.has(sel) && word ? terms.targets(word).find((cell) => locs.has(cell)) : undefined;
+    const next = locs && !locs.has(sel) && word ? terms.targets(word, sel).find((cell) => locs.has(cell)) : undefined;
     this.select(next ?? sel);
   }
 
