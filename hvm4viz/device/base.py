@@ -171,15 +171,17 @@ def kinds() -> tuple[str, ...]:
     return tuple(sorted(built, key=lambda kind: _ORDER.index(kind) if kind in _ORDER else len(_ORDER)))
 
 
-def open_device(kind: str = "auto", *, workers: int | None = None) -> Device:
+def open_device(kind: str = "auto", *, workers: int | None = None, seed: int = 0) -> Device:
     """Open a device.
 
     Parameters
     ----------
     kind : str
-        ``"auto"`` or one of ``kinds()``.
+        ``"auto"`` or one of ``kinds()``; auto never picks sim.
     workers : int, optional
         Host threads of the cpu device; default: one a core.
+    seed : int
+        Schedule of the sim device.
 
     Raises
     ------
@@ -190,9 +192,12 @@ def open_device(kind: str = "auto", *, workers: int | None = None) -> Device:
     if kind != "auto":
         if kind not in known:
             raise DeviceUnavailable(f"device {kind!r} is not in this version; use one of: auto, {', '.join(known)}")
-        return importlib.import_module(f"hvm4viz.device.{kind}").open(workers=workers)
+        of_kind = {"seed": seed} if kind == "sim" else {}
+        return importlib.import_module(f"hvm4viz.device.{kind}").open(workers=workers, **of_kind)
     reasons: list[str] = []
     for name in known:
+        if name == "sim":
+            continue
         try:
             return importlib.import_module(f"hvm4viz.device.{name}").open(workers=workers)
         except DeviceUnavailable as error:

@@ -132,6 +132,16 @@ def wrap(source: str) -> tuple[str, dict[str, int]]:
     return "\n".join(out) + "\n", entries
 
 
+def load(text: str) -> ctypes.CDLL:
+    """Compile C++ text, or find it in the cache, and load it."""
+    path = library(text)
+    try:
+        return ctypes.CDLL(str(path))
+    except OSError:  # a damaged cache entry: build it again
+        path.unlink(missing_ok=True)
+        return ctypes.CDLL(str(library(text)))
+
+
 class CpuDevice(Device):
     """The host's processor.
 
@@ -156,13 +166,7 @@ class CpuDevice(Device):
 
     def _load(self, source: str) -> CpuKernel:
         text, entries = wrap(source)
-        path = library(text)
-        try:
-            loaded = ctypes.CDLL(str(path))
-        except OSError:  # a damaged cache entry: build it again
-            path.unlink(missing_ok=True)
-            loaded = ctypes.CDLL(str(library(text)))
-        return CpuKernel(loaded, entries, self._pool, self)
+        return CpuKernel(load(text), entries, self._pool, self)
 
     def buffer(self, source: int | NDArray[Any]) -> CpuBuffer:
         """Return a zero-filled buffer of that many bytes, or one holding a copy of an array."""
