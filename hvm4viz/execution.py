@@ -58,6 +58,7 @@ class Request:
     trace_limit: int | str
     save: str | Path | None
     workers: int | None
+    seed: int = 0
     kernel: Kernel | None
     progress: bool | Literal["auto"]
     on_pass: Callable[[PassRecord], bool | None] | None
@@ -173,7 +174,9 @@ class Execution:
         self._begun = time.perf_counter()
         self.request = request
         device = request.device
-        self.device = open_device(device, workers=request.workers) if isinstance(device, str) else device
+        if isinstance(device, str):
+            device = open_device(device, workers=request.workers, seed=request.seed)
+        self.device = device
         start = request.start
         self._recorder: Recorder = Recorder(
             request.record, request.trace_limit, request.save, prior=start.prior if start else None

@@ -221,6 +221,7 @@ GROUPS: Final[dict[str, tuple[Option, ...]]] = {
         _argument("-p --max-passes", "run.max_passes", "stop after N passes", "N", kind=_whole),
         _option("--timeout", "run.timeout", "stop after SEC seconds (default: never)", "SEC", kind=_seconds),
         _option("--workers", "run.workers", "host threads of the cpu device (default: one a core)", "N", kind=_whole),
+        _argument("--seed", "run.seed", "schedule of the sim device", "N", kind=_whole),
         _option("-c --check", "run.check", "compare with one block of one thread on the cpu", kind=None),
         _argument("--repeat", "run.repeat", "run N times and require one digest", "N", kind=_whole),
     ),

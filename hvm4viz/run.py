@@ -42,6 +42,7 @@ def run(
     trace_limit: int | str = "auto",
     save: str | Path | None = None,
     workers: int | None = None,
+    seed: int = 0,
     kernel: Kernel | None = None,
     check: bool = False,
     repeat: int = 1,
@@ -77,6 +78,8 @@ def run(
         Trace file to write while the run goes on.
     workers : int, optional
         Host threads of the cpu device.
+    seed : int
+        Schedule of the sim device: who runs when, and how stale a relaxed read is. The result does not depend on it.
     kernel : Kernel, optional
         An edited kernel (``hvm4viz.kernel().replace(...)``).
     check : bool
@@ -108,7 +111,7 @@ def run(
     TraceError
         If the trace file cannot be created.
     """
-    _check_limits(max_passes, timeout, repeat, workers)
+    _check_limits(max_passes, timeout, repeat, workers, seed)
     request = _request(
         program,
         entry=entry,
@@ -122,6 +125,7 @@ def run(
         trace_limit=trace_limit,
         save=save,
         workers=workers,
+        seed=seed,
         kernel=kernel,
         progress=progress,
         on_pass=on_pass,
@@ -274,6 +278,7 @@ def results(
     trace_limit: int | str = "auto",
     save: str | Path | None = None,
     workers: int | None = None,
+    seed: int = 0,
     kernel: Kernel | None = None,
     progress: bool | Literal["auto"] = False,
     on_pass: Callable[[PassRecord], bool | None] | None = None,
@@ -283,8 +288,8 @@ def results(
 
     Parameters
     ----------
-    program, entry, limit, device, machine, max_passes, timeout, record, trace_limit, save, workers, kernel, progress,
-    on_pass, on_log
+    program, entry, limit, device, machine, max_passes, timeout, record, trace_limit, save, workers, seed, kernel,
+    progress, on_pass, on_log
         As in ``run``.
 
     Returns
@@ -292,7 +297,7 @@ def results(
     results : Results
         An iterator of ``Term``; ``results.run`` is the ``Run``.
     """
-    _check_limits(max_passes, timeout, 1, workers)
+    _check_limits(max_passes, timeout, 1, workers, seed)
     return Results(
         _request(
             program,
@@ -307,6 +312,7 @@ def results(
             trace_limit=trace_limit,
             save=save,
             workers=workers,
+            seed=seed,
             kernel=kernel,
             progress=progress,
             on_pass=on_pass,
@@ -328,6 +334,7 @@ def run_heap(
     trace_limit: int | str = "auto",
     save: str | Path | None = None,
     workers: int | None = None,
+    seed: int = 0,
     kernel: Kernel | None = None,
     on_pass: Callable[[PassRecord], bool | None] | None = None,
 ) -> Run:
@@ -342,12 +349,12 @@ def run_heap(
         Cell that holds the whole term.
     program : Program, optional
         Where the heap's closures and references point; needed if it has any.
-    machine, device, max_passes, timeout, record, trace_limit, save, workers, kernel, on_pass
+    machine, device, max_passes, timeout, record, trace_limit, save, workers, seed, kernel, on_pass
         As in ``run``.
     """
     from hvm4viz.execution import Request
 
-    _check_limits(max_passes, timeout, 1, workers)
+    _check_limits(max_passes, timeout, 1, workers, seed)
     chosen = _preferred({"device": device, "trace_limit": trace_limit, "progress": False})
     if heap.tasks:
         raise ValueError(f"{len(heap.tasks)} tasks are at work on this heap; run_heap(heap.settled()) starts afresh")
@@ -369,6 +376,7 @@ def run_heap(
             record=record,
             save=save,
             workers=workers,
+            seed=seed,
             kernel=kernel,
             on_pass=on_pass,
             on_log=None,
@@ -377,7 +385,7 @@ def run_heap(
     )
 
 
-def _check_limits(max_passes: int, timeout: float | None, repeat: int, workers: int | None) -> None:
+def _check_limits(max_passes: int, timeout: float | None, repeat: int, workers: int | None, seed: int) -> None:
     if max_passes < 0:
         raise ValueError(f"max_passes={max_passes}: must be 0 or more")
     if timeout is not None and not timeout >= 0:
@@ -386,6 +394,8 @@ def _check_limits(max_passes: int, timeout: float | None, repeat: int, workers: 
         raise ValueError(f"repeat={repeat}: must be 1 or more")
     if workers is not None and not 1 <= workers <= 1024:
         raise ValueError(f"workers={workers}: must be from 1 to 1,024, or None for one a core")
+    if not 0 <= seed < 2**64:
+        raise ValueError(f"seed={seed}: must be from 0 to 2**64 - 1")
 
 
 def _same(first: Run, other: Run, which: str) -> None:

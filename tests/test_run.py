@@ -139,6 +139,7 @@ def test_saved_trace_is_there_when_the_run_stops_early(tmp_path: Path) -> None:
         ({"timeout": float("nan")}, "timeout=nan"),
         ({"repeat": 0}, "repeat=0"),
         ({"workers": 0}, "workers=0"),
+        ({"seed": -1}, "seed=-1"),
         ({"mode": "wnf"}, "mode='wnf'"),
         ({"limit": 3, "mode": "snf"}, "limit=3"),
         ({"record": "all"}, "record='all'"),

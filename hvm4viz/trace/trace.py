@@ -316,8 +316,9 @@ class Trace(Recorded):
         p : int
             0 to ``n_passes``.
         **options
-            ``max_passes``, ``timeout``, ``heap``, ``device``, ``workers``, ``kernel``, ``trace_limit``, ``save``,
-            ``progress``, ``on_pass``, ``on_log``, ``on_result``: as in ``run``; passes count from the start of the run.
+            ``max_passes``, ``timeout``, ``heap``, ``device``, ``workers``, ``seed``, ``kernel``, ``trace_limit``,
+            ``save``, ``progress``, ``on_pass``, ``on_log``, ``on_result``: as in ``run``; passes count from the start
+            of the run.
 
         Returns
         -------
