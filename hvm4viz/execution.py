@@ -40,7 +40,10 @@ Mode = Literal["snf", "collapse"]
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """Everything that one execution is asked for; see ``run`` for the meaning of each."""
+    """Everything that one execution is asked for; see ``run`` for the meaning of each.
+
+    ``alone``: the device runs every pass itself, however narrow, for it is to be proved.
+    """
 
     program: Program | None
     words: NDArray[np.uint64]
@@ -64,6 +67,7 @@ class Request:
     on_pass: Callable[[PassRecord], bool | None] | None
     on_log: Callable[[str], None] | None
     start: Start | None = None
+    alone: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -172,6 +176,7 @@ class Execution:
         from hvm4viz.trace import Recorder
 
         self._begun = time.perf_counter()
+        self._failure: Exception | None = None
         self.request = request
         device = request.device
         if isinstance(device, str):
@@ -194,6 +199,7 @@ class Execution:
             request.words,
             count=request.record != "off",
             stamps=request.stamps,
+            alone=request.alone,
         )
         lift = request.mode == "collapse"
         self.evaluator: Evaluator | None = None
@@ -285,6 +291,7 @@ class Execution:
             self.stop = self._ended or self._loop.run(until)
         except (DeviceError, KernelFault) as error:
             self.stop = Stop("failed", str(error))
+            self._failure = error
         except BaseException:
             self._recorder.close()  # what was acknowledged stays readable
             raise
@@ -326,7 +333,7 @@ class Execution:
             machine=request.machine,
             device=self.device,
             heap=image,
-            cause=self.evaluator.cause if self.evaluator else None,
+            cause=self._failure or (self.evaluator.cause if self.evaluator else None),
             resumer=partial(resume_execution, self),
         )
 

@@ -360,8 +360,8 @@ class Frontier:
         self.store.passes += 1
         self._last = now
         self._work = ran + record.interactions
-        if way is self._ways[0] and self._work >= FUEL_MIN:
-            self._work_ns += ((ended - begun) / self._work - self._work_ns) / 8
+        if self._work >= FUEL_MIN:
+            self._learn(way, min(width, self.machine.threads), ended - begun)
         if stop is None and self.is_stuck(record) and not self.break_cycle():
             stop = Stop("stalled", stalled(len(record.events)))
         return record, stop, written
@@ -376,6 +376,12 @@ class Frontier:
             return ways[0]
         work_ns, entries = self._work * self._work_ns, min(width, self.machine.threads)
         return min(ways, key=lambda way: way.expected_ns(work_ns, entries))
+
+    def _learn(self, way: Way, entries: int, took_ns: int) -> None:
+        if way is self._ways[0]:
+            self._work_ns += (took_ns / self._work - self._work_ns) / 8
+        else:
+            way.learn(self._work * self._work_ns, entries, took_ns)
 
     def _run_events(self, width: int) -> NDArray[np.void]:
         events = self._event_view[:width]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from hvm4viz.errors import (
-    DeviceFailed,
+    DeviceError,
     HeapExhausted,
     HvmRuntimeError,
     Interrupted,
@@ -111,7 +111,7 @@ class Run:
     message : str
         Empty when done; else what ended the run, where, and what to do.
     cause : BaseException or None
-        What a Python primitive raised, if that ended the run.
+        What a Python primitive, the device or the kernel raised, if that ended the run.
     results : list of Term
     log : list of str
         Lines of ``%log``.
@@ -164,10 +164,10 @@ class Run:
         """
         if self.status is Status.DONE:
             return self
-        error = _RAISES.get(self.status)
-        if error is None:
-            error = DeviceFailed if "device" in self.message else KernelFault
+        error = _RAISES.get(self.status) or (type(self.cause) if isinstance(self.cause, DeviceError) else KernelFault)
         raised: Any = error(self.message)
+        if isinstance(self.cause, DeviceError):
+            raised.text = self.cause.text
         raised.run, raised.trace = self, self.trace
         raise raised from self.cause
 

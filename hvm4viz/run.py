@@ -130,6 +130,7 @@ def run(
         progress=progress,
         on_pass=on_pass,
         on_log=on_log,
+        alone=check,
     )
     done = _carry_out(request, on_result)
     quiet = replace(request, device=done.device, save=None, on_log=_no_line, progress=False)

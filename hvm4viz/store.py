@@ -145,7 +145,10 @@ class Store:
             return False
         self._opening = opening
         device, in_use = self.device, self.regions.in_use * self.machine.region_size
-        self.heap = copied(device, self.heap, len(self.heap), kept=8 * in_use)
+        try:
+            self.heap = copied(device, self.heap, len(self.heap), kept=8 * in_use)
+        except DeviceFailed:  # no room for two heaps: go on with the old one
+            return False
         for name in ("visited", "owner", "chain", "used", "remote", "code", "roots", "_nobody"):
             old: Buffer = getattr(self, name)
             setattr(self, name, copied(device, old, len(old)))
@@ -158,9 +161,12 @@ class Store:
         return True
 
     def _check_layout(self) -> None:
-        sizes = self.device.buffer(4 * len(abi.SIZES))
+        poison = (abi.SUM_POISON,) * len(abi.SIZES)
+        sizes = self.device.buffer(np.array(poison, np.uint32))
         self.function("layout_sizes")(1, sizes).wait()
         got = tuple(int(n) for n in view(sizes, np.uint32)[: len(abi.SIZES)])
+        if got == poison:
+            raise DeviceFailed(f"the device {self.device.name} took a dispatch and did not run it")
         if got != abi.SIZES:
             raise KernelFault(f"the compiled kernel lays out its structs as {got} bytes, the host as {abi.SIZES}")
 
@@ -199,7 +205,8 @@ class Store:
     def ways(self, name: str) -> tuple[Way, ...]:
         """Return where an entry point can run, the narrowest first; the device alone, if that was asked for."""
         ways = self._compiled.ways(name)
-        return ways[-1:] if self._is_alone else ways
+        own = tuple(way for way in ways if way.device in ("", self.device.name))
+        return own if self._is_alone else ways
 
     def params(self, *, threads: int, tpb: int, flags: int) -> Buffer:
         """Return a parameter block for a grid of that shape; pass, fuel and regions are set pass by pass."""

@@ -66,6 +66,11 @@ class Way:
         """Return how long a pass should take here that takes ``work_ns`` on one host thread."""
         return self.start_ns + work_ns * self.slowness / min(self.lanes, entries)
 
+    def learn(self, work_ns: float, entries: int, took_ns: float) -> None:
+        """Correct the slowness, a step at a time, by what a pass took here."""
+        seen = max(took_ns - self.start_ns, 0.0) * min(self.lanes, entries) / work_ns
+        self.slowness += (seen - self.slowness) / 8
+
 
 class Kernel(Protocol):
     """A compiled kernel text."""

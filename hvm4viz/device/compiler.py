@@ -156,6 +156,6 @@ def library(source: str, *, extra: tuple[str, ...] = ()) -> Path:
             raise CompileFailed(f"the compiler {compiler.command[0]} could not be started: {error}. {ADVICE}") from None
         if done.returncode != 0 or not output.exists():
             words = (done.stderr or done.stdout).strip()
-            raise CompileFailed(f"the kernel does not compile with {' '.join(compiler.command)}:\n{words}")
+            raise CompileFailed(f"the kernel does not compile with {' '.join(compiler.command)}:\n{words}", text=words)
         output.replace(target)
     return target

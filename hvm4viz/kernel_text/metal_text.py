@@ -24,6 +24,30 @@ _MARK = re.compile(r'^#(?:line)? (\d+) "((?:[^"\\]|\\.)*)"')
 
 
 @dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that Metal would not take.
+
+    Attributes
+    ----------
+    check : str
+        Name of the check.
+    file : str
+        File of ``kernels/``.
+    line : int
+    what : str
+    """
+
+    check: str
+    file: str
+    line: int
+    what: str
+
+    def __str__(self) -> str:
+        """Return it as compilers write it."""
+        return f"{self.file}:{self.line}: {self.check}: {self.what}"
+
+
+@dataclass(frozen=True, slots=True)
 class MetalText:
     """Text behind the preprocessor, with where each of its lines came from.
 
@@ -40,6 +64,10 @@ class MetalText:
     def place(self, offset: int) -> tuple[str, int]:
         """Return file and line of a character."""
         return self.places[self.text.count("\n", 0, offset)]
+
+    def finding(self, check: str, offset: int, what: str) -> Finding:
+        """Say what was found at a character."""
+        return Finding(check, *self.place(offset), what)
 
 
 def marked(text: str) -> str:

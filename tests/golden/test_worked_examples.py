@@ -29,14 +29,19 @@ def frontiers(run: hv.Run) -> list[list[int]]:
     return [[int(entry) & 0xFFFFFFFF for entry in run.trace.frontier(p)] for p in range(run.trace.n_passes)]
 
 
-def test_nested_pairs_walk_breadth_first() -> None:
+def nested_pairs() -> hv.Heap:
+    """Lay out ``#Pair{#Pair{1, 2}, #Pair{3, 4}}``."""
     builder = HeapBuilder(8)
     builder.put(0, Tag.C00 + 2, PAIR, 1)
     builder.put(1, Tag.C00 + 2, PAIR, 3).put(2, Tag.C00 + 2, PAIR, 5)
     builder.numbers(3, [1, 2]).numbers(5, [3, 4])
+    return builder.heap()
+
+
+def test_nested_pairs_walk_breadth_first() -> None:
     machine = hv.Machine(blocks=3, threads_per_block=4, region_size=8, shard="address")
 
-    run = hv.run_heap(builder.heap(), machine=machine, device="cpu")
+    run = hv.run_heap(nested_pairs(), machine=machine, device="cpu")
 
     assert run.status == "done"
     assert frontiers(run) == [[0], [1, 2], [3, 4, 5, 6]]

@@ -10,8 +10,9 @@ import pytest
 from hvm4viz.device.compiler import find_compiler
 from hvm4viz.device.cpu import wrap
 from hvm4viz.errors import CompileFailed
-from hvm4viz.kernel_text.lint import Finding, find_clang, lint, lint_spaces, main
-from hvm4viz.kernel_text.metal_text import metal_text
+from hvm4viz.kernel_text.address_spaces import find_clang, lint_spaces
+from hvm4viz.kernel_text.lint import lint, main
+from hvm4viz.kernel_text.metal_text import Finding, metal_text
 from hvm4viz.kernel_text.source import kernel
 
 CLANG = find_clang()

@@ -1,0 +1,110 @@
+"""Openings of ``metalcompute``, and when to make another.
+
+What the published source of version 0.2.9 says: a dispatch builds its pipeline anew and leaves a record in a table of
+the module. Nothing takes records out, and each completion looks through them, which waiting waits for: so a dispatch
+costs a little more than the one before it, for as long as the process runs. The table is the module's, so ``Device()``
+again keeps it; a fresh copy of the extension file begins with an empty one. That is what a new opening is here. What a
+dispatch costs is measured by one that does nothing, so none of this is taken on trust: where a new opening does not
+help, no other is tried.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import platform
+import shutil
+import sys
+import tempfile
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from hvm4viz.device.opening import Opening
+from hvm4viz.errors import DeviceFailed, DeviceUnavailable
+
+
+class Openings:
+    """The opening that this process works with.
+
+    Attributes
+    ----------
+    current : Opening
+    is_final : bool
+        Whether no other opening is tried: the last one was no cheaper.
+    """
+
+    def __init__(self, module: ModuleType) -> None:
+        self.current = Opening(module, 0)
+        self.is_final = False
+
+    def renew(self) -> Opening:
+        """Open the device again if that pays; return the opening to work with."""
+        before = self.current
+        if before.is_worn() and not self.is_final:
+            fresh = _open_copy(before.module, before.number + 1)
+            self.is_final = fresh is None or fresh.first_ns - before.first_ns > (before.cost_ns - before.first_ns) / 2
+            if fresh is not None and not self.is_final:
+                self.current = fresh
+        return self.current
+
+
+def _open_copy(module: Any, number: int) -> Opening | None:
+    """Load a fresh copy of an extension file and open the device with it; None if that cannot be done."""
+    try:
+        original = Path(module.__file__)
+        copy = Path(tempfile.mkdtemp(dir=_folder().name)) / original.name
+        shutil.copyfile(original, copy)
+        spec = importlib.util.spec_from_file_location(f"opening_{number}.metalcompute", copy)
+        if spec is None or spec.loader is None:
+            return None
+        fresh = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(fresh)
+    except (OSError, ImportError, TypeError, AttributeError):
+        return None
+    try:
+        return Opening(fresh, number)
+    except (fresh.error, DeviceFailed):
+        return None
+
+
+@cache
+def _folder() -> tempfile.TemporaryDirectory[str]:
+    return tempfile.TemporaryDirectory(prefix="hvm4viz-metal-", ignore_cleanup_errors=True)
+
+
+@cache
+def openings() -> Openings:
+    """Return the openings of this process; the first call opens the device.
+
+    Raises
+    ------
+    DeviceUnavailable
+        If ``metalcompute`` is not here or finds no device.
+    """
+    module = importlib.import_module("metalcompute")
+    try:
+        return Openings(module)
+    except (module.error, DeviceFailed) as error:
+        raise DeviceUnavailable(
+            f"metal: metalcompute finds no usable Metal device ({error}); virtual machines and build servers often "
+            "have none: use device='cpu'",
+            text=str(error),
+        ) from None
+
+
+def why_not() -> str:
+    """Say why ``metalcompute`` is not here, and what to do."""
+    if sys.platform != "darwin":
+        return f"needs macOS 14 or later on Apple silicon, this is {platform.system()}: use device='cpu'"
+    if platform.machine() != "arm64":
+        return (
+            f"needs Apple silicon and a Python that is built for it, this one is for {platform.machine()}: use "
+            "device='cpu', or an arm64 Python"
+        )
+    if int(platform.mac_ver()[0].partition(".")[0] or 0) < 14:
+        return f"needs macOS 14 or later, this is {platform.mac_ver()[0]}: use device='cpu'"
+    if sys.version_info >= (3, 14):
+        return "metalcompute has no wheels for Python 3.14: use Python 3.13, or device='cpu'"
+    return "metalcompute is not installed; run: pip install metalcompute"

@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import hvm4viz as hv
+from hvm4viz.device import Way, open_device
+
+NO_FUNCTION: Any = None
+
+
+def test_the_way_that_should_take_the_least_time_depends_on_work_and_width() -> None:
+    host, gpu = Way(NO_FUNCTION, "host"), Way(NO_FUNCTION, "gpu", start_ns=1000.0, lanes=100, slowness=10.0)
+
+    assert host.expected_ns(500.0, 64) < gpu.expected_ns(500.0, 64)  # too little work for a dispatch
+    assert host.expected_ns(1e6, 64) > gpu.expected_ns(1e6, 64)
+    assert host.expected_ns(1e6, 5) < gpu.expected_ns(1e6, 5)  # too narrow for slow threads
+    assert gpu.expected_ns(1e6, 1000) == gpu.expected_ns(1e6, 100)  # no more run at once
+
+
+@pytest.mark.parametrize("slowness", [1.0, 40.0])
+def test_a_way_learns_how_slow_it_is(slowness: float) -> None:
+    way = Way(NO_FUNCTION, "gpu", start_ns=1000.0, lanes=100, slowness=10.0)
+
+    for _ in range(100):
+        way.learn(1e6, 64, 1000.0 + 1e6 * slowness / 64)
+
+    assert way.slowness == pytest.approx(slowness, rel=0.01)
+
+
+def test_a_wide_run_with_much_to_do_uses_the_pool_and_a_narrow_one_does_not() -> None:
+    device = open_device("cpu", workers=2)
+    pools: list[int] = []
+    pool = device._pool  # pyright: ignore[reportAttributeAccessIssue]
+    real = pool.submit
+    pool.submit = lambda *given: (pools.append(1), real(*given))[1]
+
+    hv.run("@f = λ&n. λ{0: n; λ&m. @f(n + 1, m - 1)}\n@main = @f(0, 3000)", device=device, machine=hv.Machine(fuel=100))
+    assert not pools
+    hv.run("@t = λ{0: 1; λ&n. #N{@t(n - 1), @f(n, 3000)}}\n@f = λ&a. λ{0: a; λ&n. @f(a + n, n - 1)}\n@main = @t(60)",
+           device=device, machine=hv.Machine(fuel=1000))  # fmt: skip
+    assert pools
