@@ -44,7 +44,7 @@ def _values(magics: Hvm4Magics, flag: str) -> list[str] | None:
     if option.dest == "imports":
         return list(magics.books)
     if option.dest == "device":
-        from hvm4viz.device.base import kinds
+        from hvm4viz.device.lookup import kinds
 
         return ["auto", *kinds()]
     if option.dest == "fig":

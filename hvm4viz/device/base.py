@@ -1,17 +1,13 @@
-"""What a device is, and the lookup by file name."""
+"""What a device is: metalcompute's own few verbs."""
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hvm4viz.errors import DeviceUnavailable
 from hvm4viz.settings import Machine
 
 
@@ -144,83 +140,6 @@ class Device(Protocol):
             still hold what they held, but a pass over them may run on the host.
         """
         return 0
-
-
-@dataclass(frozen=True, slots=True)
-class DeviceInfo:
-    """What ``devices()`` says of one kind of device.
-
-    Attributes
-    ----------
-    kind : str
-        Value for ``run(..., device=kind)``.
-    usable : bool
-    detail : str
-        The device's name, or why it is not usable and what to do.
-    """
-
-    kind: str
-    usable: bool
-    detail: str
-
-
-_ORDER = ("metal", "cuda", "cpu", "sim")
-"""Preference of ``device="auto"``; kinds that are not built are passed over."""
-
-
-def kinds() -> tuple[str, ...]:
-    """Return the kinds of device in this package, best first."""
-    folder = str(Path(__file__).parent)
-    found = [module.name for module in pkgutil.iter_modules([folder]) if module.name != "base"]
-    built = [name for name in found if hasattr(importlib.import_module(f"hvm4viz.device.{name}"), "open")]
-    return tuple(sorted(built, key=lambda kind: _ORDER.index(kind) if kind in _ORDER else len(_ORDER)))
-
-
-def open_device(kind: str = "auto", *, workers: int | None = None, seed: int = 0) -> Device:
-    """Open a device.
-
-    Parameters
-    ----------
-    kind : str
-        ``"auto"`` or one of ``kinds()``; auto never picks sim.
-    workers : int, optional
-        Host threads of the cpu device; default: one a core.
-    seed : int
-        Schedule of the sim device.
-
-    Raises
-    ------
-    DeviceUnavailable
-        If the kind is not known or cannot run here, with the reason and the next step. It never falls back.
-    """
-    known = kinds()
-    if kind != "auto":
-        if kind not in known:
-            raise DeviceUnavailable(f"device {kind!r} is not in this version; use one of: auto, {', '.join(known)}")
-        of_kind = {"seed": seed} if kind == "sim" else {}
-        return importlib.import_module(f"hvm4viz.device.{kind}").open(workers=workers, **of_kind)
-    reasons: list[str] = []
-    for name in known:
-        if name == "sim":
-            continue
-        try:
-            return importlib.import_module(f"hvm4viz.device.{name}").open(workers=workers)
-        except DeviceUnavailable as error:
-            reasons.append(f"{name}: {error}")
-    raise DeviceUnavailable("no device can run the kernel here\n" + "\n".join(reasons))
-
-
-def devices() -> list[DeviceInfo]:
-    """Return every kind of device with whether it can run here."""
-    out: list[DeviceInfo] = []
-    for name in kinds():
-        try:
-            device: Device = importlib.import_module(f"hvm4viz.device.{name}").open(workers=None)
-        except DeviceUnavailable as error:
-            out.append(DeviceInfo(name, usable=False, detail=str(error)))
-        else:
-            out.append(DeviceInfo(name, usable=True, detail=device.name))
-    return out
 
 
 def view(buffer: Buffer, dtype: Any) -> NDArray[Any]:

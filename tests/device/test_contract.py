@@ -7,7 +7,8 @@ import pytest
 
 import hvm4viz as hv
 from hvm4viz.device import Device, open_device
-from hvm4viz.device.base import Kernel, kinds, view
+from hvm4viz.device.base import Kernel, view
+from hvm4viz.device.lookup import kinds
 from hvm4viz.errors import CompileFailed, DeviceFailed, DeviceUnavailable
 from hvm4viz.kernel_text.source import kernel
 from hvm4viz.rules import kernel_folder

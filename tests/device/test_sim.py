@@ -7,7 +7,7 @@ import platform
 import pytest
 
 import hvm4viz as hv
-from hvm4viz.device import base, cpu, open_device
+from hvm4viz.device import cpu, lookup, open_device
 from hvm4viz.device.sim import Choices, Exhaustive, Replayed, Seeded, SimDevice
 from hvm4viz.errors import DeviceUnavailable, KernelFault
 from tests.schedules.litmus import Litmus
@@ -168,7 +168,7 @@ def test_auto_never_picks_it(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(**_: object) -> None:
         raise DeviceUnavailable("not today")
 
-    monkeypatch.setattr(base, "kinds", lambda: ("cpu", "sim"))
+    monkeypatch.setattr(lookup, "kinds", lambda: ("cpu", "sim"))
     monkeypatch.setattr(cpu, "open", refuse)
 
     with pytest.raises(DeviceUnavailable, match=r"cpu: not today$"):
