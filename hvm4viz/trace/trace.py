@@ -26,6 +26,7 @@ from hvm4viz.trace.operations import operations
 from hvm4viz.trace.recorded import Recorded, State, locked
 from hvm4viz.trace.roles import Roles
 from hvm4viz.trace.slicing import slice_trace
+from hvm4viz.trace.verify import Verification, verify_trace
 from hvm4viz.trace.why import Cause, why
 from hvm4viz.trace.writer import save_trace
 
@@ -294,6 +295,17 @@ class Trace(Recorded):
                 "it is not as it was written"
             )
         return digest
+
+    def verify(self) -> Verification:
+        """Re-check the protocol of the machine from this recording alone.
+
+        Returns
+        -------
+        verification : Verification
+            The first offence, if there is one: pass, root cell, thread and the broken rule in words; and which rules
+            were checked, and which this recording cannot tell of. Takes and publications show at level ``full`` only.
+        """
+        return verify_trace(self)
 
     def slice(self, p0: int | None = None, p1: int | None = None) -> Trace:
         """Return passes p0 to p1 (without p1) as a trace, numbered from 0.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hvm4viz.trace.checks import cells, counts, entries, ends, operations, regions, stops, tasks
+from hvm4viz.trace.checks import cells, counts, ends, entries, operations, regions, stops, tasks
 from hvm4viz.trace.checks.view import Rule
 
 RULES: tuple[Rule, ...] = (

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 class Owners:
     """The owner block of each region, from which pass on.
 
-    A region keeps its owner for a frontier run. Between runs, which the CPU evaluator starts and ends, regions are dealt
-    anew; the trace tells of that in the first pass that has them.
+    A region keeps its owner for a frontier run. Between runs, which the CPU evaluator starts and ends, regions are
+    dealt anew; the trace tells of that in the first pass that has them.
 
     Attributes
     ----------

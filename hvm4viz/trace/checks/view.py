@@ -14,6 +14,8 @@ from hvm4viz.events import ORIGINS, OUTCOMES, REASONS
 from hvm4viz.trace.checks.owners import Owners
 
 if TYPE_CHECKING:
+    from hvm4viz.trace.checks.tasks import Chains
+    from hvm4viz.trace.checks.words import Words
     from hvm4viz.trace.trace import Trace
 
 Needs = Literal["counts", "events", "full"]
@@ -36,7 +38,7 @@ FRESH, RESUME, HOP, WAKE, POLL, JOIN = range(len(ORIGINS))
 
 
 class CannotCheck(Exception):
-    """This recording cannot tell whether the rule holds; the message says why."""
+    """What is recorded cannot tell whether a rule holds; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +166,7 @@ class View:
     def is_cold(self) -> bool:
         """Whether the first pass takes up tasks that were suspended before the recording began."""
         first = self.col("origin")[: self.offsets[min(1, self.n)]]
-        return bool((first != FRESH).any())
+        return self.header.skipped > 0 or bool((first != FRESH).any())
 
     # ---- events
 
@@ -185,6 +187,13 @@ class View:
         return np.repeat(self.is_evaluator[: self.n], np.diff(self.offsets))
 
     @cached_property
+    def chains(self) -> Chains:
+        """The events of each task, linked."""
+        from hvm4viz.trace.checks.tasks import Chains
+
+        return Chains.of(self)
+
+    @cached_property
     def owners(self) -> Owners:
         """Who owns what, pass by pass."""
         return Owners.of(self)
@@ -202,6 +211,20 @@ class View:
             tpb = self.header.threads_per_block
             return threads.astype(np.int64) // tpb == owner // tpb
         return threads == owner
+
+    # ---- level full
+
+    @cached_property
+    def ops(self) -> NDArray[np.void]:
+        """Every operation on a slot, in order: records of ``operations.OPERATION``."""
+        return self.trace.ops(0, self.n)
+
+    @cached_property
+    def words(self) -> Words:
+        """The words of cells, pass by pass."""
+        from hvm4viz.trace.checks.words import Words
+
+        return Words.of(self)
 
     # ---- what is found
 
@@ -227,6 +250,7 @@ def first(*found: Found | None) -> Found | None:
 
 
 def order(found: Found | Offence) -> tuple[int, int]:
-    """Sort key: by pass, then what is an event's by event, then what is the pass's as a whole."""
-    event = found.event
-    return found.pass_index, (1 << 62) if event is None or event < 0 else event
+    """Sort key: by pass; in it what is an event's, by event, then what is a cell's, then what is the pass's."""
+    if found.event is not None and found.event >= 0:
+        return found.pass_index, found.event
+    return found.pass_index, 1 << (61 if found.loc is not None else 62)
