@@ -55,6 +55,15 @@ def parser() -> argparse.ArgumentParser:
     info.add_argument("trace", metavar="TRACE", help="a .hvt file")
     info.set_defaults(command=commands.info)
 
+    verify = verbs.add_parser(
+        "verify",
+        help="re-check the machine's protocol from a trace alone",
+        description="Re-check the machine's protocol from a trace alone, and name the first offence. Exit code 1 if "
+        "there is one. Takes and publications are checked in traces of level full.",
+    )
+    verify.add_argument("trace", metavar="TRACE", help="a .hvt file")
+    verify.set_defaults(command=commands.verify)
+
     figure = verbs.add_parser("figure", help="draw a figure of a trace", description="Draw a figure of a trace.")
     figure.add_argument("trace", metavar="TRACE", help="a .hvt file")
     figure.add_argument("kind", metavar="KIND", help="which figure, such as overview")

@@ -156,6 +156,15 @@ def info(given: argparse.Namespace) -> int:
     return OK
 
 
+def verify(given: argparse.Namespace) -> int:
+    """Re-check the protocol from a trace alone; exit 1 if it is broken."""
+    from hvm4viz.trace import open_trace
+
+    found = open_trace(given.trace).verify()
+    put(str(found))
+    return OK if found.ok else DIFFERENT
+
+
 def figure(given: argparse.Namespace) -> int:
     """Draw a figure of a trace."""
     from hvm4viz.trace import open_trace

@@ -115,6 +115,11 @@ def test_the_saved_trace_is_told_and_drawn(capsys: pytest.CaptureFixture[str], t
         assert line in told.out
     assert hvm4viz.open_trace(trace).digest() in told.out
 
+    checked = Shown(capsys, "verify", str(trace))
+    assert (checked.code, checked.err) == (0, "")
+    assert checked.out.startswith("the trace keeps the protocol: ")
+    assert "not checked: a slot is published once, and nobody takes it then (needs a recording at 'full'" in checked.out
+
     for name, start in (("a.pdf", b"%PDF"), ("a.svg", b"<?xml"), ("a.PNG", b"\x89PNG")):
         assert Shown(capsys, "figure", str(trace), "overview", str(tmp_path / name)).code == 0
         (made,) = (path for path in tmp_path.iterdir() if path.name.lower() == name.lower())
@@ -146,7 +151,7 @@ def test_what_cannot_be_read_is_exit_2(capsys: pytest.CaptureFixture[str], tmp_p
     assert (shown.code, shown.out, shown.err) == (2, "", f"hvm4viz: {missing}: No such file or directory\n")
     shown = Shown(capsys, "run", str(folder))
     assert (shown.code, shown.out, shown.err) == (2, "", f"hvm4viz: {folder}: Is a directory\n")
-    for command in (("info", str(missing)), ("figure", str(missing), "overview", "x.png")):
+    for command in (("info", str(missing)), ("verify", str(missing)), ("figure", str(missing), "overview", "x.png")):
         shown = Shown(capsys, *command)
         assert (shown.code, shown.out) == (2, "")
         assert f"hvm4viz: {missing}: " in shown.err
