@@ -5,20 +5,21 @@ from __future__ import annotations
 import argparse
 import difflib
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, NoReturn
 
 from hvm4viz.options import GROUPS, Door, options
 from hvm4viz.settings import Machine
 
 
-def add_options(parser: argparse.ArgumentParser, door: Door) -> None:
-    """Add the options of one door to a parser, group by group."""
+def add_options(parser: argparse.ArgumentParser, door: Door, *, only: Collection[str] | None = None) -> None:
+    """Add the options of one door to a parser, group by group: all of them, or those that set one of these names."""
     for title, members in GROUPS.items():
+        chosen = [each for each in members if door in each.doors and (only is None or each.dest in only)]
+        if not chosen:
+            continue
         group = parser.add_argument_group(title)
-        for option in members:
-            if door not in option.doors:
-                continue
+        for option in chosen:
             text = option.help.replace("%", "%%")
             if option.kind is None:
                 group.add_argument(*option.flags, dest=option.dest, action="store_true", default=None, help=text)

@@ -15,6 +15,7 @@ from typing import Final
 
 from hvm4viz import __version__, commands, options
 from hvm4viz.arguments import ShellParser, add_options
+from hvm4viz.bench.command import add_bench
 from hvm4viz.errors import DeviceError, Hvm4vizError, MachineError, ProgramError
 from hvm4viz.interrupt import INTERRUPTED
 from hvm4viz.streams import complain, flush_notes, flush_output, note
@@ -85,6 +86,8 @@ def parser() -> argparse.ArgumentParser:
         "--theme", choices=("light", "dark"), default="light", help="colours of the page (default: light)"
     )
     view.set_defaults(command=commands.view)
+
+    add_bench(verbs)
 
     devices = verbs.add_parser("devices", help="list the devices", description="List the devices.")
     devices.set_defaults(command=commands.devices)

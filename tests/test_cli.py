@@ -132,6 +132,32 @@ def test_devices_lists_the_cpu(capsys: pytest.CaptureFixture[str]) -> None:
     assert shown.out.startswith("cpu ") or "\ncpu " in shown.out
 
 
+def test_protocols_are_measured_on_a_program_by_name_or_by_file(
+    capsys: pytest.CaptureFixture[str], written: Written
+) -> None:
+    shown = Shown(capsys, "bench", "protocols", "words", written(PAIR), "--rounds", "1", "--blocks", "4")
+    head, _, words, alike = shown.out.splitlines()
+    assert shown.code == 0
+    assert head == "| program | owner | owner, return | block | block, return | atomic | claim |"
+    assert words.startswith("| `words` | ")
+    assert alike.startswith("| `program` | the same |")
+    assert "measuring words\n" in shown.err
+    assert "2 programs, program text " in shown.err
+    assert "4 blocks of 4 threads" in shown.err
+    found = json.loads(Shown(capsys, "bench", "protocols", "words", "--rounds", "1", "--json").out)
+    assert [each["protocol"] for each in found["measured"]] == head.strip("| ").split(" | ")[1:]
+    assert {each["interactions"] for each in found["measured"]} == {17724}
+    assert "8 blocks of 4 threads" in found["provenance"]
+
+
+def test_measuring_what_is_not_there_is_a_mistake_of_usage(capsys: pytest.CaptureFixture[str]) -> None:
+    shown = Shown(capsys, "bench", "protocols", "wrods")
+    assert (shown.code, shown.out) == (2, "")
+    assert "did you mean words?" in shown.err
+    assert Shown(capsys, "bench").code == 2
+    assert Shown(capsys, "bench", "protocols", "words", "--dup", "claim").code == 2
+
+
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     shown = Shown(capsys, "--version")
     assert (shown.code, shown.out) == (0, f"hvm4viz {hvm4viz.__version__}\n")

@@ -1,0 +1,66 @@
+"""``hvm4viz bench``: measure settings on programs."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import asdict
+from typing import Any, Final
+
+from hvm4viz.arguments import add_options, run_arguments
+from hvm4viz.bench.programs import samples
+from hvm4viz.bench.protocols import measure_protocols
+from hvm4viz.bench.report import as_markdown, provenance
+from hvm4viz.commands import CODES, OK
+from hvm4viz.streams import complain, note, put
+
+_OPTIONS: Final = (
+    "device", "workers", "blocks", "threads_per_block", "region_size", "heap", "visibility", "shard", "fork", "fuel",
+)  # fmt: skip
+"""What may be chosen for all protocols that are measured: the other settings make up the protocols."""
+
+
+def add_bench(verbs: Any) -> None:
+    """Add the command to the parser of the command line."""
+    bench = verbs.add_parser("bench", help="measure settings on programs", description="Measure settings on programs.")
+    kinds = bench.add_subparsers(title="what to measure", metavar="WHAT", required=True)
+    parser: argparse.ArgumentParser = kinds.add_parser(
+        "protocols",
+        help="passes and time under each duplication protocol",
+        description="Passes and milliseconds of programs under each duplication protocol: medians of runs in turn.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("programs", nargs="*", metavar="PROGRAM", help="a name or a file (default: all of ours)")
+    parser.add_argument("--rounds", type=int, default=5, metavar="N", help="runs under each protocol (default: 5)")
+    parser.add_argument(
+        "--seconds", type=float, default=10.0, metavar="SEC", help="no new round of a program after SEC (default: 10)"
+    )
+    parser.add_argument("--json", action="store_true", help="print every number as one JSON object")
+    add_options(parser, "shell", only=_OPTIONS)
+    parser.set_defaults(command=bench_protocols)
+
+
+def bench_protocols(given: argparse.Namespace) -> int:
+    """Measure programs under each protocol; print a table."""
+    from hvm4viz.device import open_device
+
+    arguments = run_arguments(given, "shell")
+    machine = arguments["machine"]
+    programs = samples(given.programs)
+    device = open_device(arguments.get("device", "auto"), workers=arguments.get("workers"))
+    measured = measure_protocols(
+        programs,
+        machine=machine,
+        rounds=given.rounds,
+        seconds=given.seconds,
+        device=device,
+        on_program=lambda sample: note(f"measuring {sample.name}"),
+    )
+    origin = provenance(programs, machine, device, measured)
+    facts = {"measured": [asdict(each) for each in measured], "provenance": origin}
+    put(json.dumps(facts) if given.json else as_markdown(measured))
+    note(origin)
+    stopped = [each for each in measured if each.status != "done"]
+    for each in stopped:
+        complain(f"{each.program} under {each.protocol!r}: {each.status.replace('_', ' ')}; its numbers are of a part")
+    return CODES[stopped[0].status] if stopped else OK
