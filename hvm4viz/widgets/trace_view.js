@@ -2278,7 +2278,7 @@ class Theme {
   // Reads the colours that the surroundings give; true if they have changed.
   read() {
     const style = getComputedStyle(this.root), value = (name) => style.getPropertyValue(name).trim();
-    const [background, text] = [style.backgroundColor, style.color].map((color) => this.hex(color));
+    const [background, text] = [style.backgroundColor || "rgb(255, 255, 255)", style.color || "rgb(26, 26, 26)"].map((color) => this.hex(color));
     const bright = rgb(background).reduce((sum, part, i) => sum + part * [0.299, 0.587, 0.114][i], 0);
     const dark = bright < 128, key = [background, text, value("--hv-font"), dark].join();
     this.root.dataset.theme = dark ? "dark" : "light";
@@ -3042,6 +3042,7 @@ class View {
     const theme = this.model.get("theme");
     if (theme === "light" || theme === "dark") root.classList.add(`hv-${theme}`);
     this.theme = new Theme(root, this.model.get("palette"));
+    this.theme.read();
     const panels = new Set(this.model.get("panels"));
     this.head = el("header", "hv-head", "", root);
     for (const [index, store] of this.shared.stores.entries()) this.chips(store.meta, this.sides[index].name);

@@ -76,9 +76,9 @@ class TraceView(Widget):
     _esm = asset("trace_view.js")
     _css = asset("trace_view.css")
 
-    meta = Dict(read_only=True).tag(sync=True)
-    overview_heads = List(read_only=True).tag(sync=True)
-    overviews = List(read_only=True).tag(sync=True)
+    meta = Dict().tag(sync=True)
+    overview_heads = List().tag(sync=True)
+    overviews = List().tag(sync=True)
     height = Int(560).tag(sync=True)
     panels = List(Unicode()).tag(sync=True)
     palette = Unicode("okabe_ito").tag(sync=True)
@@ -123,15 +123,20 @@ class TraceView(Widget):
             meta["other"] = others[0]
             meta["difference"] = first_difference(self.trace, self._services[1].trace)
         first = [_overview(service) for service in self._services]
-        super().__init__()
-        self.set_trait("meta", meta)
         self.first_heads = [frame.head if frame else None for frame in first]
         self.first_data = [frame.data if frame else b"" for frame in first]
-        self.set_trait("overview_heads", self.first_heads)
-        self.set_trait("overviews", self.first_data)
-        self.height, self.panels, self.palette, self.theme = height, list(panels), palette, theme
-        self.cache = parse_size(cache)
-        self.pass_index = pass_index
+        # All at once: the front end begins with what is there when the widget is made.
+        super().__init__(
+            meta=meta,
+            overview_heads=self.first_heads,
+            overviews=self.first_data,
+            height=height,
+            panels=list(panels),
+            palette=palette,
+            theme=theme,
+            cache=parse_size(cache),
+            pass_index=min(max(pass_index, 0), self.trace.n_passes),
+        )
         self.on_msg(self._take)
 
     @traitlets.validate("pass_index")
