@@ -26,6 +26,8 @@ from hvm4viz.widgets.escape import terminal_text
 from hvm4viz.widgets.summary import problem
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from hvm4viz.program import Program
     from hvm4viz.run import Run
     from hvm4viz.widgets.trace_view import TraceView
@@ -299,6 +301,12 @@ def _show(run: Run, given: argparse.Namespace) -> None:
         display(bundle, raw=True)
 
 
+def _show_figure(figure: Figure) -> dict[str, object] | None:
+    from hvm4viz.widgets.figure import show_figure
+
+    return show_figure(figure)
+
+
 def _say_nothing(line: str) -> None:
     """Take a log line of a quiet run: it is kept in ``Run.log``."""
     del line
@@ -317,6 +325,10 @@ def register(shell: Shell) -> None:
     magics = Hvm4Magics(shell)
     Hvm4Magics.hvm4.__doc__ = magics.cell_parser.format_help()
     shell.register_magic_function(magics.hvm4, magic_kind="line_cell", magic_name="hvm4")
+
+    display_formatter = getattr(shell, "display_formatter", None)
+    if display_formatter is not None:  # so that a figure is shown without pyplot, and says which run it shows
+        display_formatter.mimebundle_formatter.for_type_by_name("matplotlib.figure", "Figure", _show_figure)
 
     def complete(shell: object, event: Event) -> list[str]:
         del shell

@@ -267,3 +267,27 @@ def test_a_long_answer_is_cut_and_says_so() -> None:
     assert len(run.text) > 20_000
     assert len(bundle["text/plain"]) < 6_000
     assert "the whole answer is Run.text" in bundle["text/plain"]
+
+
+def test_a_figure_is_shown_with_what_identifies_its_run(notebook: Notebook) -> None:
+    import hvm4viz.figures
+
+    run = hvm4viz.run(PAIR, machine=hvm4viz.Machine(dup="claim", visibility="live"))
+    shell: Any = notebook.shell
+    format_of = shell.display_formatter.format
+    shown, _ = format_of(hvm4viz.figures.filmstrip(run.trace))
+    assert shown["image/png"].startswith(b"\x89PNG")
+    for text in (shown["text/plain"], shown["text/html"]):
+        for part in ("program ", "8 blocks of 4 threads", "dup claim", "visibility live", "heap ", "hvm4viz 0."):
+            assert part in text
+        assert "Entries of 3 passes by thread" in text
+    measured, _ = format_of(hvm4viz.figures.comparison_matrix([[1]], ["p"], ["a"], quantity="s", note="of <today>"))
+    assert "of &lt;today&gt;" in measured["text/html"]
+
+
+def test_figures_of_others_are_left_alone(notebook: Notebook) -> None:
+    from matplotlib.figure import Figure
+
+    shell: Any = notebook.shell
+    shown, _ = shell.display_formatter.format(Figure())
+    assert set(shown) == {"text/plain"}

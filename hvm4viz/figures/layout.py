@@ -48,8 +48,9 @@ def pixels_of(ax: Axes) -> tuple[int, int]:
 
 
 def describe(figure: Figure, trace: Trace, shown: str) -> None:
-    """Give a figure the words that ``save`` writes into its files: ``figure.alt`` and where it comes from."""
+    """Give a figure its trace, and the words that ``save`` writes into its files: alternative text and origin."""
     described: Any = figure
+    described.trace = trace
     described.alt = alt_text(trace, shown)
     described.provenance = provenance(trace)
 

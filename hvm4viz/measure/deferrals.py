@@ -51,3 +51,17 @@ def deferral_matrix(trace: Trace, *, n_bins: int = 512) -> NDArray[np.int64]:
     counts = np.zeros((size, size), np.int64)
     np.add.at(counts, (pairs["home"] // per_bin, pairs["owner"] // per_bin), pairs["count"].astype(np.int64))
     return counts
+
+
+def most_stopping_pass(trace: Trace) -> int:
+    """Return the first of the passes in which most entries were stopped at a slot, or else of the widest ones.
+
+    Returns
+    -------
+    p : int
+        0 for a trace without passes.
+    """
+    if not trace.n_passes:
+        return 0
+    stopped = trace.deferral_sizes + trace.contention_sizes
+    return int(np.argmax(stopped if stopped.any() else trace.frontier_sizes))

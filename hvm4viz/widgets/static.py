@@ -26,10 +26,10 @@ _LINE_INCHES: Final = 0.19
 _POSTER_LINES: Final = 4
 _POSTER_CHARS: Final = 110
 
-_BOX: Final = "max-width:80em;line-height:1.4;color:var(--jp-content-font-color1,inherit)"
+BOX: Final = "max-width:80em;line-height:1.4;color:var(--jp-content-font-color1,inherit)"
 _MONO: Final = "font-family:var(--jp-code-font-family,monospace);font-size:var(--jp-code-font-size,13px)"
 _PRE: Final = f"{_MONO};margin:0 0 .4em;padding:0;white-space:pre-wrap;overflow-wrap:anywhere;background:none"
-_FINE: Final = "font-size:.85em;opacity:.8"
+FINE: Final = "font-size:.85em;opacity:.8"
 _IMAGE: Final = "display:block;max-width:100%;height:auto;margin:.4em 0;background:white;border-radius:3px"
 _WRONG: Final = "border-left:3px solid #d55e00;padding-left:.6em"
 
@@ -125,6 +125,11 @@ def _image(run: Run, picture: Pixels) -> str:
         f"Entries of each of {stats.passes:,} passes, at most {stats.max_frontier:,} at once, with "
         f"{stats.deferrals:,} deferrals; below, the regions they belong to."
     )
+    return picture_tag(picture, width, alt)
+
+
+def picture_tag(picture: Pixels, width: float, alt: str) -> str:
+    """Write a picture into a page, ``width`` pixels of the screen wide."""
     source = f"data:image/png;base64,{base64.b64encode(png_bytes(picture)).decode()}"
     return f'<img alt="{html_text(alt)}" width="{width:.0f}" style="{_IMAGE}" src="{source}">'
 
@@ -137,8 +142,8 @@ def _page(run: Run, image: str, message: str) -> str:
     if message:
         parts.append(f'<pre style="{_PRE};{_WRONG}">{html_text(message)}</pre>')
     parts += [
-        f'<div style="{_FINE}">{html_text(summary(run))}</div>',
+        f'<div style="{FINE}">{html_text(summary(run))}</div>',
         image,
-        f'<div style="{_FINE}">{html_text(provenance(run.trace))}</div>',
+        f'<div style="{FINE}">{html_text(provenance(run.trace))}</div>',
     ]
-    return f'<div style="{_BOX}">{"".join(parts)}</div>'
+    return f'<div style="{BOX}">{"".join(parts)}</div>'

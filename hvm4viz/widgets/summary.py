@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from hvm4viz import __version__
 from hvm4viz.errors import Hvm4vizError, ProgramError
+from hvm4viz.settings import Machine
 from hvm4viz.widgets.escape import terminal_text
 
 if TYPE_CHECKING:
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
 
 ANSWER_CHARS_MAX: Final = 4_000
 ANSWER_LINES_MAX: Final = 40
+
+_ALWAYS: Final = ("dup", "shard", "fuel", "heap")
+_GEOMETRY: Final = ("blocks", "threads_per_block", "region_size")
 
 
 def count(number: float, noun: str) -> str:
@@ -85,16 +89,24 @@ def trace_summary(trace: Trace) -> str:
 
 
 def provenance(trace: Trace) -> str:
-    """Return what identifies a run: program hash, settings of the machine, device, package version."""
+    """Return what identifies a run: program hash, settings of the machine, device, package version.
+
+    Of the settings, a few are always named; the others if they are not what they are by default.
+    """
     header = trace.header
+    defaults = Machine().settings()
+    named = {
+        name: value
+        for name, value in header.machine.items()
+        if name in _ALWAYS or (name not in _GEOMETRY and value != defaults.get(name, value))
+    }
     source = "\0".join(text for _, text in header.source).encode("utf-8", "surrogatepass")
-    machine = header.machine
     return " | ".join(
         [
             f"program {hashlib.sha256(source).hexdigest()[:8]}",
             f"{count(header.blocks, 'blocks')} of {count(header.threads_per_block, 'threads')}",
             f"regions of {count(header.region_size, 'cells')}",
-            *(f"{name} {machine[name]}" for name in ("dup", "shard", "fuel", "heap") if name in machine),
+            *(f"{name} {value}" for name, value in named.items()),
             ", ".join(trace.devices) or header.device,
             f"hvm4viz {__version__}",
         ]
