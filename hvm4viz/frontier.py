@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from hvm4viz.device.base import Buffer, Function, Way, view
 from hvm4viz.errors import DeviceFailed, KernelFault
-from hvm4viz.events import NO_OPS, ORIGINS, OUTCOMES, PassRecord
+from hvm4viz.events import EVENT, NO_OPS, ORIGINS, OUTCOMES, PassRecord
 from hvm4viz.heap import Heap, Task
-from hvm4viz.joining import GridJoin, Join, SerialJoin
+from hvm4viz.joining import GridJoin, SerialJoin
 from hvm4viz.kernel_text import abi
 from hvm4viz.settings import Machine
 from hvm4viz.store import Store
@@ -32,6 +32,16 @@ WORK_NS: Final = 30.0
 
 _WORK, _FOUND = 1 << 16, 1 << 12
 _CONTENDED, _PARKED = OUTCOMES.index("contended"), OUTCOMES.index("parked")
+
+
+MOVING_NS: Final = 2e6
+"""What it costs to move a run between host and device, besides the bytes of its heap."""
+
+MOVING_BYTES_NS: Final = 5.0
+"""Bytes of the heap that move in a nanosecond."""
+
+MOVING_PASSES: Final = 8
+"""Passes over which a move should pay."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +169,10 @@ class Frontier:
         self._settle = store.serial("settle_frontier")
         flags = _protocol(machine) | (abi.PARAM_LIFT if lift else 0)
         has_forks = bool(flags & abi.PARAM_FORK)
-        self._join: Join = GridJoin(store, has_forks=has_forks) if store.joins_on_grid else SerialJoin(store)
+        self._is_away = False
+        self._moves = any(way.is_away for way in self._ways)
+        self._serial_join = SerialJoin(store)
+        self._grid_join = GridJoin(store, has_forks=has_forks) if store.joins_on_grid else None
         self._space = Workspace(store, flags=flags)
         self._look()
         self._counts_remote = store.count and not self.is_single
@@ -208,12 +221,16 @@ class Frontier:
         self._look()
         self._space.inject[0] = n
         self._space.inject[1 : n + 1] = cells
+        self._space.push("inject", 4 * (n + 1))
 
     def _join_frontiers(self) -> None:
         while True:
             sums = self._sum
             sums[0] = abi.SUM_POISON
-            self._join(self._space, self._turn)
+            self._space.push("summary", 4)
+            grid = self._grid_join if self._is_away or not self._moves else None
+            (grid or self._serial_join)(self._space, self._turn)
+            self._space.pull("summary")
             status = self._sum[0]
             if status == abi.SUM_JOINED:
                 break
@@ -221,10 +238,21 @@ class Frontier:
                 raise self._lost(sums[7])
             if status != abi.SUM_GROW:
                 raise KernelFault(f"pass {self.store.passes} left the status word {status:#x}: the join did not run")
-            self._space.grow(sums[1], sums[11], sums[12])
+            sizes = sums[1], sums[11], sums[12]
+            self.home()
+            self._space.grow(*sizes)
             self._look()
         self._turn = 1 - self._turn
-        self._space.inject[0] = 0
+        if self._space.inject[0]:
+            self._space.inject[0] = 0
+            self._space.push("inject", 4)
+
+    def home(self) -> None:
+        """Bring everything home, for the host to read and write."""
+        if self._moves:
+            self._space.fetch()
+            self.store.fetch()
+            self._is_away = False
 
     def _lost(self, threads: int) -> DeviceFailed:
         who = f"{threads:,} thread{'s' * (threads != 1)} that had entries left no word of having run"
@@ -256,6 +284,7 @@ class Frontier:
         """Make the next pass ready: wake tasks whose variable was filled late, break a cycle of waits."""
         if self.width:
             return None
+        self.home()
         if self.parked:
             return None if self.break_cycle() else Stop("stalled", stalled(self.parked))
         return None if self.wake_late() else Stop("done")
@@ -276,6 +305,7 @@ class Frontier:
     @property
     def words(self) -> NDArray[np.uint64]:
         """All cells of the heap, as they lie."""
+        self.home()
         return self.store.words
 
     @property
@@ -301,35 +331,51 @@ class Frontier:
             self._look()
         width, turn, param, sums = self._sum[1], self._turn, self._param, self._sum
         fuel = self.machine.fuel
+        way = self._way(width)
+        if self._is_away and not way.is_away:
+            self.home()
         param[4] = self.store.now
         param[5] = auto_fuel(width) if fuel == "auto" else fuel
         param[14] = width
         param[13] = in_use = self.store.regions.in_use
+        self.store.prepare()
+        self._space.push("params")
         if self._counts_remote:
             self.store.remote_view[:in_use] = 0
+            self.device.push(self.store.remote, 4 * in_use)
         if self.store.shadow is not None:
             self.store.shadow.start(self.store.now, in_use * self.machine.region_size)
-        way = self._way(width)
         begun = time.perf_counter_ns()
         way.function(self.machine.threads, *self._space.step_args[turn]).wait()
         ended = time.perf_counter_ns()
+        self._is_away = way.is_away
         if self.store.shadow is not None:
             self.store.shadow.check(self.store.passes, self.machine.region_size)
         stop: Stop | None = None
-        segments = self._state_view["first"].copy() if self.store.log else None
+        segments = None
+        if self.store.log:
+            self._space.pull("states")
+            segments = self._state_view["first"].copy()
         if self.feed is not None:
+            self.home()
             self._check_ran()
             self._opens += int(self._state_view["opens"].sum())
             self.feed(self._run_events(width))
         self._join_frontiers()
         given = self.take_given()
         if sums[3]:
+            self._space.pull("states")
             fresh, full = self.store.regions.feed(self._state_view)
+            self.store.prepare()
+            self._space.push("states")
+            self.device.push(self.store.owner)
+            self.device.push(self.store.chain)
             given = given + fresh
             if full:
                 stop = Stop("heap_full", full)
         ran = sums[7]
         if sums[8]:
+            self.home()
             stop = self._fault_stop(sums[8] - 1, turn)
         if self.feed is None:
             self._opens += sums[9]
@@ -337,6 +383,11 @@ class Frontier:
         if self._is_waking:  # what was woken may have stopped behind the next slot: look again, as long as it goes on
             self._woken += sums[4]
         ops, written = NO_OPS, None
+        if self._is_away and (self.store.count or (self._polls and not sums[4])):
+            self._space.pull("events", EVENT.itemsize * width)
+            self._space.pull("totals")
+            self.device.pull(self.store.used)
+            self.device.pull(self.store.remote)
         if segments is not None:
             ops, written = self.store.read_log(segments, self._event_view["outcome"][:width] != 0)
         now = time.perf_counter_ns()
@@ -375,7 +426,10 @@ class Frontier:
         if width < 2 or len(ways) == 1:
             return ways[0]
         work_ns, entries = self._work * self._work_ns, min(width, self.machine.threads)
-        return min(ways, key=lambda way: way.expected_ns(work_ns, entries))
+        moving_ns = (MOVING_NS + 8 * self.store.cells_in_use / MOVING_BYTES_NS) / MOVING_PASSES if self._moves else 0.0
+        return min(
+            ways, key=lambda way: way.expected_ns(work_ns, entries) + (moving_ns if way.is_away != self._is_away else 0)
+        )
 
     def _learn(self, way: Way, entries: int, took_ns: int) -> None:
         if way is self._ways[0]:
@@ -394,12 +448,14 @@ class Frontier:
 
     def fault(self, record: int) -> Fault:
         """Return where the task of a record stopped."""
+        self.home()
         return fault_of(self._record_view[record])
 
     def wake_late(self) -> bool:
         """Take up tasks that had stopped at a variable filled later; tell whether there are any."""
         if not self._opens or not (self._fills or self._woken):
             return False
+        self.home()
         self._opens = self._fills = self._woken = 0
         cells = self.late(self.root)
         if not len(cells):
@@ -434,6 +490,7 @@ class Frontier:
         Only a cyclic term comes to this. HVM4 evaluates such an expression again, and so does the waiting task with
         the least record.
         """
+        self.home()
         width = self._sum[1]
         if width:  # one thread: those that wait stand on the frontier
             waiting = (self._space.frontiers[self._turn][:width] & np.uint64(0xFFFFFFFF)).tolist()
@@ -480,12 +537,14 @@ class Frontier:
 
     def live_tasks(self) -> tuple[Task, ...]:
         """Return the tasks on the next frontier and those parked."""
+        self.home()
         free = set(self._space.stack[: self._sum[15]].tolist())
         live = (number for number in range(self._sum[14]) if number not in free)
         return tuple(task_of(self._record_view[number]) for number in live)
 
     def image(self) -> Heap:
         """Return the heap as it lies, with the live tasks."""
+        self.home()
         machine, in_use = self.machine, self.store.regions.in_use
         return Heap(
             words=self.store.words[: in_use * machine.region_size],

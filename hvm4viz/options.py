@@ -13,7 +13,7 @@ from keyword import iskeyword
 from typing import Final, Literal, cast
 
 from hvm4viz.run import run
-from hvm4viz.settings import BUILT, CHOICES, Machine, parse_size
+from hvm4viz.settings import CHOICES, Machine, parse_size
 
 Door = Literal["cell", "shell"]
 Target = Literal["machine", "run", "door"]
@@ -92,13 +92,13 @@ def _setting(flags: str, text: str, metavar: str | None = None, kind: Callable[[
     """Describe a field of ``Machine``; name, choices and default are read from there."""
     dest = flags.rsplit(maxsplit=1)[-1].removeprefix("--").replace("-", "_")
     default = next(field.default for field in fields(Machine) if field.name == dest)
-    choices = BUILT.get(dest, CHOICES.get(dest, ()))
+    choices = CHOICES.get(dest, ())
     return _option(
         flags,
         f"machine.{dest}",
         f"{text} (default: {default})",
         metavar,
-        kind=kind or _built(dest),
+        kind=kind or str,
         choices=choices,
     )
 
@@ -116,18 +116,6 @@ def _argument(
     default = signature(run).parameters[place.removeprefix("run.")].default
     shown = f"{default:_}" if isinstance(default, int) else default
     return _option(flags, place, f"{text} (default: {shown})", metavar, kind=kind, choices=choices)
-
-
-def _built(dest: str) -> Callable[[str], str]:
-    """Let a choice pass, unless it is one that this version refuses."""
-    refused = set(CHOICES[dest]) - set(BUILT.get(dest, CHOICES[dest]))
-
-    def check(text: str) -> str:
-        if text in refused:
-            raise argparse.ArgumentTypeError(f"{text!r} is not in this version; use {BUILT[dest][0]!r}")
-        return text
-
-    return check
 
 
 def _size(text: str) -> str:

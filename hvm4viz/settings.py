@@ -62,11 +62,6 @@ CHOICES: dict[str, tuple[str, ...]] = {
 }
 """Allowed values of each closed setting; the options of every door are read from here."""
 
-BUILT: dict[str, tuple[str, ...]] = {
-    "memory": ("auto", "shared"),
-}
-"""The values that this version of the kernel implements, where they are fewer than ``CHOICES``."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Machine:
@@ -140,8 +135,6 @@ class Machine:
             value = getattr(self, name)
             if value not in allowed:
                 raise ValueError(f"Machine({name}={value!r}): must be one of {', '.join(map(repr, allowed))}")
-            if value not in BUILT.get(name, allowed):
-                raise ValueError(f"Machine({name}={value!r}): not in this version; use {BUILT[name][0]!r}")
         if self.owner_unit == "block" and self.dup != "owner":
             raise ValueError(
                 f"Machine(owner_unit='block', dup={self.dup!r}): the unit says who may take under dup='owner'; under "

@@ -121,6 +121,7 @@ class _Saving:
         }
 
     def frontier(self, frontier: Frontier) -> dict[str, Any]:
+        frontier.home()
         space, sums = frontier._space, frontier._sum
         live = np.ones(sums[14], bool)
         free = space.stack[: sums[15]].copy()

@@ -160,10 +160,23 @@ class Store:
             self.watch_changes()
         return True
 
+    def prepare(self) -> None:
+        """Tell the device how much of the heap and its tables is in use; to be asked before a pass."""
+        device, regions, cells = self.device, self.regions.in_use, self.cells_in_use
+        device.extent(self.heap, 8 * cells)
+        device.extent(self.visited, cells // 8 + 4)
+        for table in (self.owner, self.chain, self.used, self.remote):
+            device.extent(table, 4 * regions)
+
+    def fetch(self) -> None:
+        """Bring the heap and its tables home, for the host to read and write."""
+        self.device.fetch(self.heap, self.visited, self.owner, self.chain, self.used, self.remote)
+
     def _check_layout(self) -> None:
         poison = (abi.SUM_POISON,) * len(abi.SIZES)
         sizes = self.device.buffer(np.array(poison, np.uint32))
         self.function("layout_sizes")(1, sizes).wait()
+        self.device.fetch(sizes)
         got = tuple(int(n) for n in view(sizes, np.uint32)[: len(abi.SIZES)])
         if got == poison:
             raise DeviceFailed(f"the device {self.device.name} took a dispatch and did not run it")
@@ -182,7 +195,10 @@ class Store:
 
     def changes(self, written: NDArray[np.int64] | None = None) -> NDArray[np.void]:
         """Return the cells that differ from what they were at the last call; see ``Mirror.changes``."""
-        return NO_DELTAS if self.mirror is None else self.mirror.changes(self.cells_in_use, written)
+        if self.mirror is None:
+            return NO_DELTAS
+        self.device.pull(self.heap)
+        return self.mirror.changes(self.cells_in_use, written)
 
     @property
     def cells_in_use(self) -> int:
@@ -200,7 +216,7 @@ class Store:
     @property
     def joins_on_grid(self) -> bool:
         """Whether the device would rather join in many small dispatches over the grid than in one of one thread."""
-        return getattr(self.device, "joins_on_grid", False)
+        return self.device.joins_on_grid
 
     def ways(self, name: str) -> tuple[Way, ...]:
         """Return where an entry point can run, the narrowest first; the device alone, if that was asked for."""
@@ -231,10 +247,12 @@ class Store:
 
     def forget_visits(self) -> None:
         """Let every cell be visited again: terms have changed, or are going to."""
+        self.device.fetch(self.visited)
         self._visited_view[: self.regions.in_use * self.machine.region_size // 8] = 0
 
     def cells_used(self) -> int:
         """Return the cells in use in all regions."""
+        self.device.fetch(self.used)
         return int(self.used_view[: self.regions.in_use].sum(dtype=np.int64))
 
     def owners(self) -> NDArray[np.uint32]:
@@ -244,6 +262,7 @@ class Store:
 
 def copied(device: Device, old: Buffer, nbytes: int, *, kept: int | None = None) -> Buffer:
     """Return a fresh buffer that starts with what ``old`` holds, or with its first ``kept`` bytes."""
+    device.fetch(old)
     new = device.buffer(nbytes)
     kept = min(len(old), nbytes) if kept is None else kept
     view(new, np.uint8)[:kept] = view(old, np.uint8)[:kept]

@@ -34,6 +34,7 @@ class Log:
     """
 
     def __init__(self, device: Device, threads: int) -> None:
+        self._device = device
         self.size = max(LOG_ITEMS_MIN, LOG_ITEMS // (threads + 1))
         self.buffer: Buffer = device.buffer(8 * (LOG_HEAD + (threads + 1) * self.size))
         self._words: NDArray[np.uint64] = view(self.buffer, np.uint64)
@@ -58,8 +59,10 @@ class Log:
         written : ndarray of int64 or None
             Cells that were written, in any order, some twice; None if a thread wrote more than its part holds.
         """
+        self._device.pull(self.buffer)
         counts = self._counts.astype(np.int64)
         self._counts[:] = 0
+        self._device.push(self.buffer)
         used = np.flatnonzero(counts)
         is_whole = bool((counts < self.size).all())
         counts = np.minimum(counts, self.size - 1)
@@ -114,6 +117,7 @@ class Shadow:
     """
 
     def __init__(self, device: Device, cells: int) -> None:
+        self._device = device
         self.buffer: Buffer = device.buffer(4 * (SHADOW_HEAD + 8 * cells))
         self._words: NDArray[np.uint32] = view(self.buffer, np.uint32)
 
@@ -121,9 +125,11 @@ class Shadow:
         """Make ready for the pass with stamp ``now``: epochs start anew now and then."""
         if now % SHADOW_PASSES == 0:
             self._words[: SHADOW_HEAD + 8 * cells] = 0
+            self._device.push(self.buffer)
 
     def check(self, index: int, region_size: int) -> None:
         """Raise ``KernelFault`` if two threads met in pass ``index`` where the protocol forbids it."""
+        self._device.pull(self.buffer, 4 * SHADOW_HEAD)
         if not self._words[0]:
             return
         half, me, other, mine, theirs = (int(n) for n in self._words[1:6])

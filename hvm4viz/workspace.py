@@ -77,6 +77,18 @@ class Workspace:
             self._resize("inject", 4 * max(cells + 1, 2 * len(self.inject)))
             self._look()
 
+    def fetch(self) -> None:
+        """Bring all buffers home, for the host to read and write."""
+        self._store.device.fetch(*self._held.values())
+
+    def pull(self, name: str, nbytes: int | None = None) -> None:
+        """Let the host see a buffer, or its first bytes, as it is."""
+        self._store.device.pull(self._held[name], nbytes)
+
+    def push(self, name: str, nbytes: int | None = None) -> None:
+        """Let the device see what the host wrote into a buffer, or into its first bytes."""
+        self._store.device.push(self._held[name], nbytes)
+
     def move(self) -> None:
         """Move everything to fresh buffers."""
         for name, old in self._held.items():

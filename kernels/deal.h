@@ -443,6 +443,7 @@ ENTRY(deal_frontier)(
   Deal deal = {&join, all, flags, keys};
   THREAD Deal* d = &deal;
   const uint is = step[0], threads = params->threads;
+  if (is > DEAL_FORKS && is != DEAL_CHECK && deal_all(d, ALL_LOST) > 0u) return;  // what was left is not to be believed
   if (is > DEAL_CHECK && is < DEAL_SCAN && sum->status != SUM_DEALT) return;
   if (is >= DEAL_SCAN) {
     deal_scan(d, (is - DEAL_SCAN) / 5u, (is - DEAL_SCAN) % 5u, index);

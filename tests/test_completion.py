@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
-from hvm4viz.settings import BUILT, CHOICES
+from hvm4viz.settings import CHOICES
 
 
 @pytest.fixture
@@ -30,8 +30,8 @@ def shell(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Interacti
         ("%%hvm4 --blo", ["--blocks"]),
         ("%%hvm4 -B 3 --sha", ["--shard"]),
         ("%%hvm4 --shard ", ["address", "index"]),
-        ("%%hvm4 --dup ", sorted(BUILT.get("dup", CHOICES["dup"]))),
-        ("%%hvm4 --device c", ["cpu"]),
+        ("%%hvm4 --dup ", sorted(CHOICES["dup"])),
+        ("%%hvm4 --device c", ["cpu", "cuda"]),
         ("%%hvm4 --import ", ["lib"]),
         ("%%hvm4 --fig over", ["overview"]),
         ("%%hvm4 --save pro", ["programs/"]),

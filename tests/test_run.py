@@ -165,7 +165,6 @@ def test_bad_option_is_refused_with_its_value(options: dict[str, object], words:
         ({"heap": "9" * 400 + "GiB"}, "more than any machine has"),
         ({"heap": "many"}, "'many'"),
         ({"shard": "random"}, "'index', 'address'"),
-        ({"memory": "private"}, "not in this version"),
         ({"dup": "claim", "defer": "return"}, "no task moves"),
         ({"dup": "claim", "owner_unit": "block"}, "any thread may"),
     ],

@@ -50,6 +50,8 @@ class Way:
         Logical threads that run there at once.
     slowness : float
         Time that one of them takes for a piece of work, over the time of a host thread.
+    is_away : bool
+        Whether buffers have to be moved there, and back.
     """
 
     function: Function
@@ -57,6 +59,7 @@ class Way:
     start_ns: float = 0.0
     lanes: int = 1
     slowness: float = 1.0
+    is_away: bool = False
 
     def expected_ns(self, work_ns: float, entries: int) -> float:
         """Return how long a pass should take here that takes ``work_ns`` on one host thread."""
@@ -129,6 +132,25 @@ class Device(Protocol):
         ValueError
             If one asks for what this device does not have, with the reason and what to use.
         """
+
+    @property
+    def joins_on_grid(self) -> bool:
+        """Whether the next frontier is built in many dispatches over the grid rather than in one of one thread."""
+        return False
+
+    # Where device and host do not see the same memory: who worked on a buffer last has the true one.
+
+    def fetch(self, *buffers: Buffer) -> None:
+        """Bring buffers home: what the host reads and writes of them is the true one now."""
+
+    def extent(self, buffer: Buffer, nbytes: int) -> None:
+        """Take note that no more than the first bytes of a buffer are in use."""
+
+    def pull(self, buffer: Buffer, nbytes: int | None = None) -> None:
+        """Let the host see the first bytes of a buffer as they are, wherever it is; by default all that is in use."""
+
+    def push(self, buffer: Buffer, nbytes: int | None = None) -> None:
+        """Let the device see what the host wrote into the first bytes of a buffer, wherever it is."""
 
     def renew(self) -> int:
         """Open the device again, if that pays; asked between passes.

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from hvm4viz.device.base import Buffer, Device, Kernel, Way
 from hvm4viz.device.compiler import find_compiler, library
 from hvm4viz.errors import CompileFailed, DeviceFailed
+from hvm4viz.settings import Machine
 
 _ENTRY = re.compile(r"ENTRY\((\w+)\)\((.*?)GRID_INDEX\)", re.DOTALL)
 _BUFFER = re.compile(r"BUFFER\(\s*([\w ]+?)\s*,\s*\w+\s*,\s*\d+\s*\)")
@@ -156,6 +157,14 @@ class CpuDevice(Device):
         self.name = f"cpu ({platform.machine() or 'unknown'}, {self.workers} worker{'s' * (self.workers != 1)})"
         self._kernels: dict[str, CpuKernel] = {}
         self._pool = ThreadPoolExecutor(self.workers, "hvm4viz") if self.workers > 1 else None
+
+    def check(self, machine: Machine) -> None:
+        """Refuse what a host does not have."""
+        if machine.memory == "private":
+            raise ValueError(
+                "Machine(memory='private'): the cpu device works in the host's own memory; use memory='auto', or a "
+                "device with memory of its own, such as device='cuda'"
+            )
 
     def kernel(self, source: str) -> CpuKernel:
         """Compile a kernel text, or load it from the cache."""

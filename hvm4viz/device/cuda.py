@@ -1,0 +1,275 @@
+"""The cuda device: the kernel text compiled by NVRTC, run by an NVIDIA GPU through CuPy.
+
+``memory="private"`` keeps buffers in device memory. Each has a twin on the host; who worked on it last has the true
+one, and it is copied when the other side needs it: whole when a dispatch moves from one to the other, in small pieces
+between two passes on the GPU. ``memory="shared"`` keeps them in host memory that the GPU reaches over the bus.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib
+from collections.abc import Callable
+from typing import Any, Final, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hvm4viz.device.base import Buffer, Device, Function, Handle, Way
+from hvm4viz.device.compiler import find_compiler
+from hvm4viz.device.cpu import CpuBuffer, CpuDevice, CpuKernel
+from hvm4viz.errors import CompileFailed, DeviceFailed, DeviceUnavailable
+from hvm4viz.settings import Machine
+
+ADVICE: Final = "install an NVIDIA driver and CuPy (`pip install 'hvm4viz[cuda]'`)"
+GROUP: Final = 64
+"""Threads of a hardware group; a logical block may be smaller or larger."""
+
+LANES: Final = 64
+"""Logical threads that a multiprocessor advances at once, about: they diverge, and wait for memory."""
+
+SLOWNESS: Final = 30.0
+"""Time that one of them takes for a piece of work, over the time of a host thread, measured on an H200."""
+
+START_NS: Final = 300_000.0
+"""What a pass costs there before any work is done: its dispatch, the join over the grid, what the host reads back."""
+
+OPTIONS: Final = ("--std=c++14", "--maxrregcount=64")
+
+
+class CudaBuffer(CpuBuffer):
+    """Memory on the host with a twin in device memory.
+
+    Attributes
+    ----------
+    is_away : bool
+        Whether the twin is the true one.
+    extent : int
+        Bytes from the start that are in use; behind them both are zero.
+    """
+
+    twin: Any
+    is_away: bool
+    extent: int
+
+    def __new__(cls, nbytes: int) -> Self:
+        """Reserve ``nbytes`` bytes; the twin is made when the device needs it."""
+        self = super().__new__(cls, nbytes)
+        self.twin = None
+        self.is_away = False
+        self.extent = len(self)
+        return self
+
+    def bytes(self, count: int) -> NDArray[np.uint8]:
+        """Return the host's first bytes."""
+        return np.frombuffer(self, np.uint8, count)
+
+
+def mapped_buffer(memory: Any, nbytes: int) -> Any:
+    """Return pinned host memory as a buffer that the device reaches by the same address."""
+    kind: Any = type("MappedBuffer", (ctypes.c_char * max(nbytes, 1),), {"__hash__": object.__hash__})
+    made = kind.from_address(int(memory.ptr))
+    ctypes.memset(int(memory.ptr), 0, max(nbytes, 1))
+    made.address, made.memory = int(memory.ptr), memory  # the memory lives as long as the buffer
+    return made
+
+
+class _Pending:
+    def __init__(self, cupy: Any, name: str) -> None:
+        self._cupy, self._name = cupy, name
+
+    def wait(self) -> None:
+        """Return once all dispatches are finished."""
+        try:
+            self._cupy.cuda.get_current_stream().synchronize()
+        except self._cupy.cuda.runtime.CUDARuntimeError as error:
+            raise DeviceFailed(f"{self._name} failed: {error}", text=str(error)) from None
+
+
+class CudaFunction:
+    """An entry point on the GPU."""
+
+    def __init__(self, device: CudaDevice, call: Any) -> None:
+        self._device, self._call = device, call
+        self._pending = _Pending(device.cupy, device.name)
+
+    def __call__(self, count: int, *buffers: Buffer) -> Handle:
+        """Run ``count`` threads over the buffers."""
+        device = self._device
+        arguments = [device.address(buffer) for buffer in buffers]
+        try:
+            self._call((-(-count // GROUP),), (min(count, GROUP),), (*arguments, _ZERO))
+        except device.cupy.cuda.driver.CUDADriverError as error:
+            raise DeviceFailed(f"{device.name} failed: {error}", text=str(error)) from None
+        return self._pending
+
+
+_ZERO: Final = np.uint32(0)
+
+
+class _HostFunction:
+    """An entry point on the host, for narrow frontiers: it works on the host's side of the buffers."""
+
+    def __init__(self, device: CudaDevice, call: Function) -> None:
+        self._device, self._call = device, call
+
+    def __call__(self, count: int, *buffers: Buffer) -> Handle:
+        """Run ``count`` threads over the buffers."""
+        self._device.fetch(*buffers)
+        return self._call(count, *buffers)
+
+
+class CudaKernel:
+    """The kernel text, compiled for the GPU and for the host."""
+
+    def __init__(self, device: CudaDevice, module: Any, host: CpuKernel) -> None:
+        self._device, self._module, self._host = device, module, host
+
+    def function(self, name: str) -> CudaFunction:
+        """Return an entry point on the GPU."""
+        try:
+            return CudaFunction(self._device, self._module.get_function(name))
+        except Exception as error:  # noqa: BLE001  (CuPy has one of its own for each step)
+            raise CompileFailed(f"the kernel has no entry point {name!r}: {error}") from None
+
+    def serial(self, name: str) -> _HostFunction:
+        """Return an entry point on one thread of the host."""
+        return _HostFunction(self._device, self._host.serial(name))
+
+    def ways(self, name: str) -> tuple[Way, ...]:
+        """Return the host's ways, and the GPU."""
+        device = self._device
+        hosts = [
+            Way(_HostFunction(device, self._host.serial(name)), way.device, way.start_ns, way.lanes, way.slowness)
+            if i == 0
+            else Way(
+                _HostFunction(device, self._host.function(name)), way.device, way.start_ns, way.lanes, way.slowness
+            )
+            for i, way in enumerate(self._host.ways(name))
+        ]
+        return (
+            *hosts,
+            Way(self.function(name), device.name, START_NS, device.lanes, SLOWNESS, is_away=device.is_private),
+        )
+
+
+class CudaDevice(Device):
+    """One NVIDIA GPU.
+
+    Parameters
+    ----------
+    cupy : module
+    workers : int, optional
+        Host threads, for passes that are too narrow for the GPU.
+    """
+
+    def __init__(self, cupy: Any, workers: int | None) -> None:
+        self.cupy = cupy
+        self._host = CpuDevice(workers)
+        properties = cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)
+        self.name = f"cuda ({properties['name'].decode()})"
+        self.lanes = LANES * int(properties["multiProcessorCount"])
+        self.is_private = True
+        self._kernels: dict[str, CudaKernel] = {}
+
+    @property
+    def joins_on_grid(self) -> bool:
+        """Whether the join runs on the GPU: where it has the buffers to itself."""
+        return self.is_private
+
+    def check(self, machine: Machine) -> None:
+        """Take note of where buffers shall live."""
+        self.is_private = machine.memory != "shared"
+
+    def kernel(self, source: str) -> CudaKernel:
+        """Compile a kernel text for the GPU (CuPy keeps the result on disk) and for the host."""
+        key = f"{self.is_private}{source}"
+        if key not in self._kernels:
+            self._kernels[key] = CudaKernel(self, self._module(source), self._host.kernel(source))
+        return self._kernels[key]
+
+    def _module(self, source: str) -> Any:
+        module = self.cupy.RawModule(code=source, options=OPTIONS, backend="nvrtc")
+        try:
+            module.compile()
+        except Exception as error:  # noqa: BLE001
+            raise CompileFailed(f"the kernel does not compile with NVRTC:\n{error}") from None
+        return module
+
+    def buffer(self, source: int | NDArray[Any]) -> Buffer:
+        """Return a zero-filled buffer of that many bytes, or one holding a copy of an array."""
+        nbytes = source if isinstance(source, int) else source.nbytes
+        made = self._reserve(lambda: CudaBuffer(nbytes) if self.is_private else self._pinned(nbytes), nbytes)
+        if not isinstance(source, int):
+            np.frombuffer(made, dtype=np.uint8)[: source.nbytes] = source.reshape(-1).view(np.uint8)
+        return made
+
+    def _pinned(self, nbytes: int) -> Any:
+        return mapped_buffer(self.cupy.cuda.alloc_pinned_memory(max(nbytes, 1)), nbytes)
+
+    def _reserve(self, make: Callable[[], Any], nbytes: int) -> Any:
+        try:
+            return make()
+        except (OSError, OverflowError, MemoryError, ValueError, self.cupy.cuda.memory.OutOfMemoryError) as error:
+            raise DeviceFailed(f"{self.name} cannot reserve {nbytes:,} bytes: {error}", text=str(error)) from None
+
+    # ---- who has the true one
+
+    def address(self, buffer: Any) -> Any:
+        """Return what a dispatch takes for a buffer, with what the host wrote brought along."""
+        if not isinstance(buffer, CudaBuffer):
+            return np.uint64(buffer.address)
+        if not buffer.is_away:
+            if buffer.twin is None:
+                nbytes = -(-len(buffer) // 8) * 8
+                buffer.twin = self._reserve(lambda: self.cupy.zeros(nbytes, np.uint8), nbytes)
+            buffer.twin[: buffer.extent].set(buffer.bytes(buffer.extent))
+            buffer.is_away = True
+        return buffer.twin
+
+    def fetch(self, *buffers: Any) -> None:
+        """Bring buffers home: the host's side is the true one now."""
+        for buffer in buffers:
+            if isinstance(buffer, CudaBuffer) and buffer.is_away:
+                self.pull(buffer)
+                buffer.is_away = False
+
+    def extent(self, buffer: Any, nbytes: int) -> None:
+        """Take note that no more than the first bytes of a buffer are in use."""
+        if isinstance(buffer, CudaBuffer):
+            buffer.extent = nbytes
+
+    def pull(self, buffer: Any, nbytes: int | None = None) -> None:
+        """Copy what the GPU has in the first bytes of a buffer to the host."""
+        if isinstance(buffer, CudaBuffer) and buffer.is_away:
+            count = buffer.extent if nbytes is None else nbytes
+            _Pending(self.cupy, self.name).wait()
+            buffer.twin[:count].get(out=buffer.bytes(count))
+
+    def push(self, buffer: Any, nbytes: int | None = None) -> None:
+        """Copy what the host has in the first bytes of a buffer to the GPU."""
+        if isinstance(buffer, CudaBuffer) and buffer.is_away:
+            count = buffer.extent if nbytes is None else nbytes
+            buffer.twin[:count].set(buffer.bytes(count))
+
+
+def open(*, workers: int | None = None) -> CudaDevice:  # noqa: A001  (the lookup's verb)
+    """Open the GPU that CuPy has chosen.
+
+    Raises
+    ------
+    DeviceUnavailable
+        If there is no CuPy, no driver or no GPU, with what to do.
+    """
+    try:
+        cupy = importlib.import_module("cupy")
+    except ImportError as error:
+        raise DeviceUnavailable(f"CuPy is not installed ({error}); {ADVICE}") from None
+    try:
+        count = int(cupy.cuda.runtime.getDeviceCount())
+    except Exception as error:  # noqa: BLE001
+        raise DeviceUnavailable(f"no NVIDIA GPU can be used: {error}; {ADVICE}") from None
+    if count == 0:
+        raise DeviceUnavailable(f"there is no NVIDIA GPU here; {ADVICE}")
+    find_compiler()
+    return CudaDevice(cupy, workers)

@@ -1,0 +1,90 @@
+"""What the cuda device uses of CuPy, on the host: device memory is memory that the host's views do not see."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hvm4viz.device.compiler import library
+from hvm4viz.device.cpu import wrap
+
+
+class Array:
+    """A piece of device memory."""
+
+    def __init__(self, words: NDArray[Any]) -> None:
+        self.words = words
+
+    def __getitem__(self, part: slice) -> Array:
+        return Array(self.words[part])
+
+    def set(self, given: NDArray[Any]) -> None:
+        assert given.dtype == self.words.dtype
+        self.words[:] = given
+
+    def get(self, *, out: NDArray[Any]) -> None:
+        out[:] = self.words
+
+
+class RawModule:
+    """The kernel, compiled for the host."""
+
+    def __init__(self, *, code: str, options: tuple[str, ...], backend: str) -> None:
+        assert backend == "nvrtc"
+        assert options
+        self._code = code
+
+    def compile(self) -> None:
+        text, self._entries = wrap(self._code)
+        self._library = ctypes.CDLL(str(library(text)))
+
+    def get_function(self, name: str) -> Any:
+        call = getattr(self._library, f"{name}_range")
+        call.argtypes, call.restype = (ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint32), None
+
+        def launch(grid: tuple[int], group: tuple[int], arguments: tuple[Any, ...]) -> None:
+            *buffers, unused = arguments
+            assert unused == 0
+            assert len(buffers) == self._entries[name]
+            where = [b.words.ctypes.data if isinstance(b, Array) else int(b) for b in buffers]
+            call((ctypes.c_void_p * len(where))(*where), 0, grid[0] * group[0])  # the grid is rounded up
+
+        return launch
+
+
+class Pinned:
+    """Host memory that the device reaches, too."""
+
+    def __init__(self, nbytes: int) -> None:
+        self._held = ctypes.create_string_buffer(nbytes)
+        self.ptr = ctypes.addressof(self._held)
+
+
+def stand_in() -> ModuleType:
+    """Return the module."""
+    module: Any = ModuleType("cupy")
+    module.RawModule = RawModule
+    module.zeros = lambda n, dtype: Array(np.zeros(n, dtype))
+    module.cuda = SimpleNamespace(
+        Device=lambda: SimpleNamespace(id=0),
+        get_current_stream=lambda: SimpleNamespace(synchronize=lambda: None),
+        alloc_pinned_memory=Pinned,
+        driver=SimpleNamespace(CUDADriverError=type("CUDADriverError", (RuntimeError,), {})),
+        memory=SimpleNamespace(OutOfMemoryError=type("OutOfMemoryError", (MemoryError,), {})),
+        runtime=SimpleNamespace(
+            CUDARuntimeError=type("CUDARuntimeError", (RuntimeError,), {}),
+            getDeviceCount=lambda: 1,
+            getDeviceProperties=lambda _: {"name": b"stand-in", "multiProcessorCount": 1},
+        ),
+    )
+    return module
+
+
+def install() -> None:
+    """Let ``import cupy`` find the stand-in."""
+    sys.modules["cupy"] = stand_in()
