@@ -11,16 +11,16 @@ from numpy.typing import NDArray
 
 from hvm4viz.errors import TraceError
 from hvm4viz.events import DELTA, OP, OPERATIONS, OUTCOMES
-from hvm4viz.term import EXT_SHIFT, LAM_ERA, TAG_MASK, TAG_SHIFT, VAL_MASK, Tag
+from hvm4viz.term import Tag
+from hvm4viz.term import pack as pack_term
 from hvm4viz.trace.trace import Trace
 from hvm4viz.widgets.frames import Frame, pack
 
 NEVER: Final = 0xFFFFFFFF
 """Pass of what does not happen."""
 
-ROLES: Final = ("", "link", "stamps", "waiters", "binder link", "binder thread")
-"""Words of the protocol that lie behind slots and binders (``kernels/README.md``); a cell of the last two kinds may
-have been a field of a node before, and is one as long as its tag is not 0."""
+ROLES: Final = ("", "link", "stamps")
+"""Words of the protocol beside slots and binders (``trace/roles.py``)."""
 
 _DONE: Final = OUTCOMES.index("done")
 _TAKE: Final = OPERATIONS.index("take")
@@ -73,32 +73,16 @@ def cell_times(trace: Trace) -> CellTimes:
         _first(done, loc[is_done], passes[is_done])
         _least(seen, loc, passes)
         _least(seen, slot[slot > 0], passes[slot > 0])
-    role = _roles(trace, n_cells)
-    found = np.flatnonzero(seen != NEVER)
-    return CellTimes(found.astype(np.uint32), seen[found], done[found], role[found])
+    found = np.flatnonzero(seen != NEVER).astype(np.uint32)
+    return CellTimes(found, seen[found], done[found], _roles(trace, found))
 
 
-def _roles(trace: Trace, n_cells: int) -> NDArray[np.uint8]:
-    """Find the cells behind slots and binders: those that some word of the run points to as such."""
-    role = np.zeros(n_cells + 4, np.uint8)
-    if not has_words(trace):
-        return role
-    is_single = trace.header.blocks * trace.header.threads_per_block == 1
-    parts = (table["after"] for _, _, table in _tables(trace, "deltas", 0, trace.n_passes))
-    slots: list[NDArray[np.uint64]] = []
-    for words in (words_at(trace, 0), *parts):
-        tags, at = words >> np.uint64(TAG_SHIFT) & np.uint64(TAG_MASK), words & np.uint64(VAL_MASK)
-        at = np.minimum(at, n_cells)
-        is_binder = (tags == Tag.LAM) & (words >> np.uint64(EXT_SHIFT) & np.uint64(LAM_ERA) == 0)
-        if not is_single:
-            role[at[is_binder] + np.uint64(2)] = 5
-        behind = is_binder | (tags == Tag.VAR) | ((tags == Tag.ALO) & (at > 0))
-        role[at[behind] + np.uint64(1)] = 4
-        slots.append(np.unique(at[(tags == Tag.DP0) | (tags == Tag.DP1)]))
-    for found in slots:
-        for behind in (1,) if is_single else (1, 2, 3):
-            role[found + np.uint64(behind)] = behind
-    role[0] = 0
+def _roles(trace: Trace, found: NDArray[np.uint32]) -> NDArray[np.uint8]:
+    """Return what each cell is for: 2 where no term ever lies, 1 where what looks like an application is a link."""
+    role = np.zeros(found.size, np.uint8)
+    if has_words(trace):
+        for code, word in ((1, pack_term(Tag.APP)), (2, pack_term(Tag.NUM))):
+            role[~trace.roles.is_term(found, np.full(found.size, word, np.uint64))] = code
     return role
 
 
@@ -222,8 +206,7 @@ def statuses(trace: Trace, times: CellTimes, p: int) -> NDArray[np.uint8]:
     codes = np.where(times.done < p, REDUCED, IDLE).astype(np.uint8)
     if has_words(trace):
         words = words_at(trace, p)[times.cells]
-        tags = words >> np.uint64(TAG_SHIFT) & np.uint64(TAG_MASK)
-        is_term = (times.role == 0) | ((times.role >= 4) & (tags != 0))
+        is_term = trace.roles.is_term(times.cells, words)
         codes[~is_term] = IDLE
         codes[(words == 0) & is_term] = FREED
         codes[(words >> np.uint64(63) != 0) & is_term] = SUB

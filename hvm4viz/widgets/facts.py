@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from hvm4viz.errors import TraceError
@@ -11,32 +12,39 @@ from hvm4viz.limits import FIELDS_MAX
 from hvm4viz.term import OPERATORS, Tag, arity_of, pack
 from hvm4viz.trace.digest import is_ordered
 from hvm4viz.widgets.cells import ROLES
-from hvm4viz.widgets.escape import line_text
+from hvm4viz.widgets.escape import line_text, terminal_text
 from hvm4viz.widgets.maps import MEASURES
 
 if TYPE_CHECKING:
     from hvm4viz.widgets.service import TraceService
 
 TEXT_CHARS: Final = 2_000
-"""Characters of a message that a view shows."""
+"""Characters of an answer or a message that a view shows."""
+
+LINES: Final = 40
+"""Lines of an answer that a view shows."""
 
 _CONSTRUCTORS: Final = {Tag.C00 + arity: f"C{arity:02}" for arity in range(FIELDS_MAX + 1)}
 _FRAMES: Final = {value: name for name, value in vars(abi).items() if name.startswith("F_")}
 _NAMES: Final = {**_FRAMES, **{tag.value: tag.name for tag in Tag}, **_CONSTRUCTORS}
 
 
-def facts(service: TraceService, *, status: str | None = None, message: str = "") -> dict[str, Any]:
+def facts(
+    service: TraceService, *, status: str | None = None, message: str = "", lines: Sequence[str] | None = None
+) -> dict[str, Any]:
     """Describe a trace in plain values, a few kilobytes whatever its size.
 
     Parameters
     ----------
     service : TraceService
     status, message : str, optional
-        How the run ended, where that is known better than from the trace.
+    lines : sequence of str, optional
+        How the run ended and its results, where that is known better than from the trace.
     """
     trace, maps = service.trace, service.maps
     header, end = trace.header, trace.end
     ended = status or (end.status if end else trace.state)
+    lines = lines if lines is not None else (end.lines if end else ())
     digest, no_digest = "", ""
     try:
         digest = trace.digest()
@@ -44,7 +52,8 @@ def facts(service: TraceService, *, status: str | None = None, message: str = ""
         no_digest = str(error)
     return {
         "status": ended,
-        "message": line_text(message or (end.message if end else trace.note), most=TEXT_CHARS),
+        "message": terminal_text((message or (end.message if end else trace.note))[:TEXT_CHARS]),
+        "answer": terminal_text(_answer(lines)),
         "state": trace.state,
         "note": line_text(trace.note, most=TEXT_CHARS),
         "level": trace.level,
@@ -78,3 +87,10 @@ def facts(service: TraceService, *, status: str | None = None, message: str = ""
         "tags": {str(code): name for code, name in _NAMES.items()},
         "arity": {str(tag.value): arity_of(pack(tag)) for tag in Tag if arity_of(pack(tag))},
     }
+
+
+def _answer(lines: Sequence[str]) -> str:
+    """Join result lines, cut to what a view shows."""
+    text = "\n".join(line[: TEXT_CHARS + 1] for line in lines[:LINES])
+    cut = len(lines) > LINES or len(text) > TEXT_CHARS or any(len(line) > TEXT_CHARS for line in lines[:LINES])
+    return f"{text[:TEXT_CHARS]}… (the whole answer is Run.text)" if cut else text

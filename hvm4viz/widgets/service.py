@@ -22,16 +22,13 @@ from hvm4viz.widgets import cells
 from hvm4viz.widgets.frames import Frame, pack
 from hvm4viz.widgets.maps import MEASURES, Maps
 from hvm4viz.widgets.origin import Origin
-from hvm4viz.widgets.search import hits, read_query
+from hvm4viz.widgets.search import Searches
 
 WHOLE_BYTES: Final = 32 << 20
 """A trace up to this size goes to the browser whole, so that nothing has to be asked for later."""
 
 KEPT_FRAMES: Final = 8
 """Frames that are kept to be asked for part by part."""
-
-SEARCH_BYTES: Final = 16 << 20
-"""Bytes of the trace that one question of a search looks through."""
 
 _EVENT_COLUMNS: Final = tuple(EVENT.names or ())
 
@@ -59,7 +56,7 @@ class TraceService:
             "map": self._map,
             "triples": lambda asked: self.maps.triples_frame(_text(asked, "what")),
             "source": lambda _: self.origin.frame(),
-            "search": self._search,
+            "search": self._search,  # not kept: it goes on each time
         }
 
     # What is worked out once.
@@ -73,6 +70,11 @@ class TraceService:
     def history(self) -> cells.CellTimes:
         """When each cell was first seen, and first done."""
         return cells.cell_times(self.trace)
+
+    @cached_property
+    def searches(self) -> Searches:
+        """Searches that are under way."""
+        return Searches(self.trace)
 
     @cached_property
     def origin(self) -> Origin:
@@ -107,7 +109,7 @@ class TraceService:
         if kind not in self._answers:
             raise ValueError(f"no question {kind[:40]!r}; there are: {', '.join(self._answers)}")
         key = json.dumps({name: asked[name] for name in sorted(asked) if name not in ("id", "part", "t")})
-        if key not in self._kept:
+        if key not in self._kept or kind == "search":
             self._kept[key] = self._answers[kind](asked)
             while len(self._kept) > KEPT_FRAMES:
                 self._kept.popitem(last=False)
@@ -240,13 +242,7 @@ class TraceService:
         return self.maps.frame(_text(asked, "what"), p0, p1, r0, r1, shape)
 
     def _search(self, asked: Mapping[str, Any]) -> Frame:
-        """Search from a pass on, for about a tenth of a second's work; ``next`` is the pass to go on from."""
-        trace, p0 = self.trace, self._pass(asked)
-        query = read_query(_text(asked, "query"), trace, self.origin)
-        _, p1 = next(self.windows(p0, trace.n_passes, SEARCH_BYTES), (p0, p0))
-        passes, locs = hits(trace, query, p0, p1) if p0 < p1 else (np.empty(0, np.int64),) * 2
-        columns = {"pass": passes.astype(np.uint32), "loc": locs.astype(np.uint32)}
-        return pack("search", columns, next=p1 if p1 < trace.n_passes else None)
+        return self.searches.frame(_text(asked, "query"), _number(asked, "first"))
 
     # Bounds.
 

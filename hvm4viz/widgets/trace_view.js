@@ -598,24 +598,17 @@ class Terms {
     return `@${this.store.source?.definitions[id]?.[0] ?? id}`;
   }
 
-  // What a cell is for if it holds no term: a word of the protocol, behind a slot or a binder.
+  // What a cell is for if it holds no term: a word of the protocol, beside a slot or a binder (trace/roles.py).
   role(loc, word) {
     const role = this.store.times(loc)?.role || 0;
-    return role && (role < 4 || !(word[1] & 0x7f000000)) ? role : 0;
-  }
-
-  stamp(half) {
-    const when = half & 0x1fffffff;
-    if (half >>> 31) return half & 0x40000000 ? `R+O ${when}` : `R ${when}`;
-    if (half & 0x20000000) return `X ${when}`;
-    return half ? `${half & 0x40000000 ? "A+O" : "A"} ${when}` : "0";
+    return role === 2 || (role && !(word[1] & 0x7f000000)) ? role : 0;
   }
 
   // What the word of a cell says, in a few characters.
   short(word, loc = -1) {
     const { tag, ext, val, sub, free } = this.read(word), role = loc < 0 ? 0 : this.role(loc, word);
-    if (role) return role === 2 ? `stamps ${this.stamp(word[0])} | ${this.stamp(word[1])}` : this.store.meta.roles[role];
     if (free) return "—";
+    if (role) return this.store.meta.roles[role];
     const name = this.tagName(tag);
     const text = this.isConstructor(tag) ? this.constructor_(ext)
       : name === "NUM" ? String(val)
@@ -750,7 +743,7 @@ class Grid {
     if (this.seenAt[i] > p) return STATUS.none;
     if (words) {
       const at = 2 * (this.cells[i] - c0), role = this.roleAt[i];
-      if (role && (role < 4 || !(words[at + 1] & 0x7f000000))) return STATUS.idle;
+      if (role === 2 || (role && !(words[at + 1] & 0x7f000000))) return STATUS.idle;
       if (words[at + 1] >>> 31) return STATUS.sub;
       if (!words[at] && !words[at + 1]) return STATUS.freed;
     }
@@ -2818,59 +2811,68 @@ class Source {
 
 // ---------------------------------------------------------------- Search
 
-const COMPARE = { "": (a, b) => a === b, "=": (a, b) => a === b, ">": (a, b) => a > b, ">=": (a, b) => a >= b, "<": (a, b) => a < b, "<=": (a, b) => a <= b };
+// What each key speaks of, as trace/query.py has it.
+const SUBJECTS = {
+  loc: "edoc", region: "edoc", thread: "edo", slot: "edo", side: "edo", outcome: "ed", reason: "ed", origin: "e",
+  interactions: "e", cells: "e", age: "d", op: "o", tag: "c", label: "c", def: "c", name: "c",
+};
+const SIGNS = { ">": (a, b) => a > b, ">=": (a, b) => a >= b, "<": (a, b) => a < b, "<=": (a, b) => a <= b };
 
-// Reads a query into tests of events and tests of words; what is not "key:value" is a name.
+// Reads a query: which subjects (events, deferrals, operations, cells) to look through, and the tests of a row of each.
 function parseQuery(text, { store, terms }) {
-  const events = [], words = [], { meta } = store;
-  const place = (test) => (events.push(test), words.push(test));
-  let needsEvent = false, needsWord = false;
-  for (const part of text.trim().split(/\s+/).filter(Boolean)) {
-    const [, key, value] = part.match(/^(loc|tag|region|label|age|outcome|reason|def):(.*)$/i) || [null, "", part];
-    const [, sign, digits] = value.match(/^([<>]=?|=?)(\d+)$/) || [];
-    const number = digits === undefined ? null : Number(digits), fits = COMPARE[sign ?? ""];
-    const need = (what) => {
-      if (number === null) throw new Error(`${key}:${value}: write a number, such as ${key}:${what}`);
-    };
-    if (key === "loc") {
-      need("123");
-      place((each) => fits(each.loc, number));
-    } else if (key === "region") {
-      need("7");
-      place((each) => fits(store.region(each.loc), number));
-    } else if (key === "age") {
-      need(">3");
-      needsEvent = true;
-      events.push((each) => {
-        const wait = store.ageOf(each.w, each.p, each.loc);
-        return wait !== null && fits(wait.age ?? store.n - wait.opened, number);
-      });
-    } else if (key === "outcome" || key === "reason") {
-      const names = key === "outcome" ? meta.outcomes : meta.reasons, code = names.indexOf(value.toLowerCase());
-      if (code < 0 || !value) throw new Error(`${part}: there are ${names.filter(Boolean).join(", ")}`);
-      needsEvent = true;
-      events.push((each) => each.w[key][each.i] === code);
-    } else if (!store.full) {
-      const code = meta.outcomes.indexOf(value.toLowerCase()), why = meta.reasons.indexOf(value.toLowerCase());
-      if (key || (code < 0 && why < 0)) throw new Error(`${part}: names and contents of cells need a trace recorded with record='full'`);
-      needsEvent = true;
-      events.push((each) => (code >= 0 ? each.w.outcome[each.i] === code : each.w.reason[each.i] === why));
-    } else if (key) {
-      needsWord = true;
-      const name = value.replace(/^@/, "").toUpperCase(), id = store.source.definitions.findIndex(([each]) => each.toUpperCase() === name);
-      if (key === "def" && id < 0) throw new Error(`${part}: no such definition`);
-      words.push(({ word }) => {
-        const { tag, ext } = terms.read(word), called = terms.tagName(tag);
-        if (key === "tag") return called === name;
-        if (key === "label") return (/^\d+$/.test(value) ? ext === number : terms.name(ext) === value) && ["SUP", "DP0", "DP1"].includes(called);
-        return (called === "REF" && ext === id) || (called === "ALO" && store.source.definition?.[ext] === id);
-      });
-    } else {
-      needsWord = true;
-      words.push(({ word, loc }) => terms.short(word, loc).toLowerCase().includes(part.toLowerCase()));
-    }
+  const pairs = text.trim().split(/\s+/).map((word) => {
+    const at = word.indexOf(":");
+    if (at < 0) return ["name", word];
+    const key = word.slice(0, at).toLowerCase();
+    if (!SUBJECTS[key]) throw new Error(`no key ${key}; there are: ${Object.keys(SUBJECTS).join(", ")}`);
+    if (at === word.length - 1) throw new Error(`${key}: is followed by nothing`);
+    return [key, word.slice(at + 1)];
+  });
+  let subjects = [..."edoc"];
+  for (const [key] of pairs) {
+    subjects = subjects.filter((each) => SUBJECTS[key].includes(each));
+    if (!subjects.length) throw new Error(`${pairs.map(([each]) => `${each}:`).join(" ")} speak of different things; search for one of them`);
   }
-  return { events, words, needsEvent, needsWord };
+  if (!pairs.some(([key]) => ["age", "op", "tag", "label", "def", "name"].includes(key))) {
+    const narrowed = subjects.filter((each) => each === "e" || (each === "c" && store.full));
+    if (narrowed.length) subjects = narrowed;
+  }
+  if (!store.full && subjects.every((each) => each === "o" || each === "c")) throw new Error("names, operations and contents of cells need a trace recorded with record='full'");
+  const tests = pairs.map(([key, value]) => queryTest(key, value, store, terms));
+  return { subjects, fits: (row) => tests.every((test) => test(row)) };
+}
+
+function queryTest(key, value, store, terms) {
+  const { meta, source } = store;
+  const lists = { outcome: meta.outcomes, reason: meta.reasons, origin: meta.origins, op: meta.operations };
+  if (lists[key]) {
+    const code = lists[key].indexOf(value);
+    if (code < 0) throw new Error(`${key}:${value}: there are ${lists[key].filter(Boolean).join(", ")}`);
+    return (row) => row.get(key) === code;
+  }
+  const labelled = ["SUP", "DP0", "DP1", "F_DP0", "F_DP1"], tagOf = (row) => terms.tagName(row.term().tag);
+  if (key === "tag") return (row) => tagOf(row) === value.toUpperCase() || (value.toUpperCase() === "CTR" && terms.isConstructor(row.term().tag));
+  if (key === "label") return (row) => labelled.includes(tagOf(row)) && (/^\d+$/.test(value) ? row.term().ext === Number(value) : terms.name(row.term().ext) === value.slice(-4));
+  const definition = (row) => (tagOf(row) === "REF" ? row.term().ext : tagOf(row) === "ALO" ? source.definition?.[row.term().ext] : -1);
+  if (key === "def" || (key === "name" && value.startsWith("@"))) {
+    const id = source.definitions.findIndex(([name]) => name === value.replace(/^@/, ""));
+    if (id < 0) throw new Error(`${key}:${value}: the program has no definition of that name`);
+    return (row) => definition(row) === id;
+  }
+  if (key === "name") {
+    const bare = value.replace(/^[#%]/, "").toLowerCase();
+    return (row) => {
+      const { tag, ext } = row.term(), called = terms.tagName(tag);
+      if (terms.isConstructor(tag) || called === "MAT") return value.startsWith("#") ? terms.constructor_(ext) === value : !value.startsWith("%") && terms.constructor_(ext).toLowerCase().includes(bare);
+      return called === "REF" && !/^[#%]/.test(value) && terms.definition(ext).toLowerCase().includes(bare);
+    };
+  }
+  const [, sign, digits, last] = value.match(/^(>=|<=|>|<|=)?(\d+)(?:\.\.(\d+))?$/) || [];
+  if (digits === undefined || (sign && last)) throw new Error(`${key}:${value}: write a number, >3, >=3, <3, <=3, or 3..7`);
+  const number = Number(digits), ok = last ? (x) => x >= number && x <= Number(last) : SIGNS[sign] ? (x) => SIGNS[sign](x, number) : (x) => x === number;
+  if (key === "region") return (row) => ok(store.region(row.place()));
+  if (key === "loc") return (row) => ok(row.get("loc")) || (row.kind !== "c" && row.get("slot") !== 0 && ok(row.get("slot")));
+  return (row) => ok(row.get(key));
 }
 
 class Search {
@@ -2917,33 +2919,44 @@ class Search {
   }
 
   async look(job, text) {
-    const { main } = this.view, { store } = main, query = parseQuery(text, main);
-    const fits = (tests, each) => tests.every((test) => test(each));
-    const holds = new Set();       // cells whose word fits, at the pass at hand
-    let slice = performance.now();
-    const begin = store.windows[0]?.p0 ?? 0;
-    if (store.full && (query.needsWord || !query.needsEvent)) {
-      for (const { p, k, words } of store.frozen.values()) {
-        for (let i = 0; p === begin && i < CHUNK; i += 1) {
-          const word = [words[2 * i], words[2 * i + 1]];
-          if ((word[0] || word[1]) && fits(query.words, { loc: k * CHUNK + i, word })) {
-            holds.add(k * CHUNK + i);
-            if (!query.needsEvent && query.needsWord) this.hits.push({ p, loc: k * CHUNK + i });
-          }
+    const { store, terms } = this.view.main, { subjects, fits } = parseQuery(text, this.view.main);
+    let slice = performance.now(), w, i, word, loc;
+    // One row of each kind, moved along: what it says of itself, by the names of the queries.
+    const rows = {
+      e: { kind: "e", get: (name) => w[name][i], place: () => w.loc[i] },
+      d: { kind: "d", get: (name) => (name === "age" ? (w.wait_closed[i] < 0 ? -1 : w.wait_closed[i] - w.wait_opened[i]) : w[`wait_${name}`][i]), place: () => w.wait_loc[i] },
+      o: { kind: "o", get: (name) => (name === "loc" || name === "thread" ? w[name][rows.o.event] : w[`op_${name}`][i]), place: () => w.op_slot[i] },
+      c: { kind: "c", get: () => loc, place: () => loc, term: () => terms.read(word) },
+    };
+    const found = (p, cell) => this.hits.push({ p, loc: cell });
+    const changed = (p) => !terms.role(loc, word) && fits(rows.c) && found(p, loc);
+    if (subjects.includes("c")) {
+      for (const each of store.frozen.values()) {
+        for (let k = 0; each.p === 0 && k < CHUNK; k += 1) {
+          word = [each.words[2 * k], each.words[2 * k + 1]];
+          loc = each.k * CHUNK + k;
+          if (word[0] || word[1]) changed(0);
         }
       }
     }
-    for (const w of store.windows) {
+    for (const each of store.windows) {
+      w = each;
+      let wait = 0;
       for (let p = w.p0; p < w.p1; p += 1) {
-        for (let i = w.event_offsets[p - w.p0]; w.loc && i < w.event_offsets[p - w.p0 + 1]; i += 1) {
-          const each = { w, i, p, loc: w.loc[i] };
-          if ((query.needsEvent || !query.needsWord) && fits(query.events, each) && (!query.needsWord || holds.has(each.loc))) this.hits.push({ p, loc: each.loc });
+        const row = p - w.p0;
+        for (i = w.event_offsets[row]; subjects.includes("e") && w.loc && i < w.event_offsets[row + 1]; i += 1) if (fits(rows.e)) found(p, w.loc[i]);
+        for (; subjects.includes("d") && w.wait_loc && wait < w.wait_loc.length && w.wait_opened[wait] <= p; wait += 1) {
+          i = wait;
+          if (w.wait_opened[i] === p && fits(rows.d)) found(p, w.wait_loc[i]);
         }
-        for (let i = w.delta_offsets?.[p - w.p0] ?? 0; query.needsWord && i < (w.delta_offsets?.[p - w.p0 + 1] ?? 0); i += 1) {
-          const loc = w.delta_cell[i], fit = fits(query.words, { loc, word: [w.delta_after[2 * i], w.delta_after[2 * i + 1]] });
-          if (fit && !holds.has(loc) && !query.needsEvent) this.hits.push({ p: p + 1, loc });
-          if (fit) holds.add(loc);
-          else holds.delete(loc);
+        for (i = w.op_offsets?.[row] ?? 0; subjects.includes("o") && i < w.op_offsets[row + 1]; i += 1) {
+          rows.o.event = w.event_offsets[row] + w.op_event[i];
+          if (fits(rows.o)) found(p, w.loc[rows.o.event]);
+        }
+        for (let k = w.delta_offsets?.[row] ?? 0; subjects.includes("c") && k < w.delta_offsets[row + 1]; k += 1) {
+          word = [w.delta_after[2 * k], w.delta_after[2 * k + 1]];
+          loc = w.delta_cell[k];
+          changed(p);
         }
         if (this.hits.length >= 100000) return;
         if (performance.now() - slice > 12) {
@@ -2958,12 +2971,12 @@ class Search {
 
   async askKernel(job, text) {
     const { store } = this.view.main;
-    for (let p0 = 0; p0 !== null && job === this.job;) {
-      const found = await store.ask({ kind: "search", query: text, p0 }, "search");
+    for (let first = 0; first !== null && job === this.job;) {
+      const found = await store.ask({ kind: "search", query: text, first }, "search");
       if (job !== this.job) return;
       for (let i = 0; i < found.pass.length; i += 1) this.hits.push({ p: found.pass[i], loc: found.loc[i] });
-      p0 = this.hits.length >= 100000 ? null : found.next;
-      this.progress((p0 ?? store.n) / store.n);
+      first = this.hits.length >= 100000 ? null : found.next;
+      this.progress((this.hits.at(-1)?.p ?? 0) / store.n);
     }
   }
 
@@ -3049,6 +3062,7 @@ class View {
     this.badge = el("span", "hv-chip hv-warn", "", this.head);
     this.badge.hidden = true;
     button(this.head, "?", "Keys (?)", () => this.help(), "hv-small");
+    for (const side of this.sides) this.answer(side, root);
     this.banner = el("div", "hv-banner", "", root);
     this.banner.hidden = true;
     this.source = new Source(this, root);
@@ -3093,6 +3107,17 @@ class View {
     if (meta.state !== "complete" && meta.status === "done") chip(meta.state, meta.note, "hv-warn");
   }
 
+  // The result lines, and what ended the run if it did not end well.
+  answer({ store: { meta }, name }, parent) {
+    if (meta.answer) {
+      const box = el("pre", "hv-answer", `${name ? `${name}: ` : ""}${meta.answer}`, parent);
+      box.tabIndex = 0;
+      box.setAttribute("role", "region");
+      box.setAttribute("aria-label", "Result");
+    }
+    if (meta.message) el("pre", "hv-answer hv-wrong", meta.message, parent);
+  }
+
   transport(parent) {
     const bar = el("div", "hv-transport", "", parent), row = el("div", "hv-controls", "", bar);
     button(row, "|‹", "First pass (Home)", () => this.seek(0));
@@ -3114,7 +3139,7 @@ class View {
     button(tools, "‹ deferral", "Previous deferral (,)", () => this.deferral(-1));
     button(tools, "deferral ›", "Next deferral (.)", () => this.deferral(1));
     this.field = el("input", "hv-field", "", tools);
-    Object.assign(this.field, { type: "search", placeholder: "/ search: loc:123 outcome:deferred age:>3 region:7", spellcheck: false });
+    Object.assign(this.field, { type: "search", placeholder: "/ search: outcome:deferred age:>3 tag:DP0 Pair", spellcheck: false });
     this.field.setAttribute("aria-label", "Search");
     this.field.addEventListener("keydown", (event) => {
       if (event.key === "Enter") this.search.run(this.field.value);
@@ -3307,7 +3332,7 @@ class View {
       say.push(`the task of cell ${oldest.loc} has waited ${plural(p - oldest.opened, "pass", "passes")} for slot ${oldest.slot}, since pass ${count(oldest.opened)}`);
       act = () => (this.seek(oldest.opened), this.select(oldest.loc));
     } else if (meta.status !== "done" && p >= store.n) {
-      say.push(meta.message || `the recording ends here: ${meta.status.replace("_", " ")}`);
+      say.push(`the recording ends here: ${meta.status.replace("_", " ")}`);
     } else if (meta.dropped && p >= meta.events_until && p < store.n) {
       say.push(`events of passes 0 to ${count(meta.events_until - 1)} are kept; ${plural(meta.dropped, "later event")} not kept, counters complete: raise trace_limit, or record='counts'`);
     }

@@ -267,7 +267,7 @@ def _service(subject: Trace | Run) -> TraceService:
 def _facts(service: TraceService, subject: Trace | Run) -> dict[str, Any]:
     if isinstance(subject, Trace):
         return facts(service)
-    return facts(service, status=subject.status.value, message=subject.message)
+    return facts(service, status=subject.status.value, message=subject.message, lines=subject.lines)
 
 
 def _overview(service: TraceService) -> Frame | None:
