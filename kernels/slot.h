@@ -223,7 +223,8 @@ FUNC void slot_wake(THREAD Worker* w, uint slot, uint other) {
 FUNC void slot_stamp_now(THREAD Worker* w, uint slot, uint side, uint bits) {
   if (heap_single(w)) return;
   const bool shared = (w->flags & (PARAM_ATOMIC | PARAM_BLOCK)) != 0u;
-  if (shared) atomic_write(slot_publisher(w, slot), w->me + 1u);
+  // a slot given back has no publisher: this thread's number, read late, would pass for its word on what others publish
+  if (shared) atomic_write(slot_publisher(w, slot), (bits & (ST_R | ST_S)) != 0u ? w->me + 1u : 0u);
   else if (heap_owner(w, slot) == w->me) bits |= ST_O;
   heap_tell(w, slot_stamp(w, slot, side), bits | w->now);
 }
