@@ -12,8 +12,8 @@ from hvm4viz.events import DELTA, NO_DELTAS
 STEP_CELLS: Final = 1 << 16
 """Cells compared at a time: they stay in the processor's cache."""
 
-SORTS_WORTH: Final = 16
-"""Above one written cell in this many, comparing all of them costs less than putting the written ones in order."""
+SORT_COSTS: Final = 4
+"""How many times as long it takes to look up a written cell, and put it in its place, as to compare the next one."""
 
 
 class Mirror:
@@ -47,9 +47,10 @@ class Mirror:
         deltas : ndarray of DELTA, shape (n_changed,)
             Ascending by cell, only cells that differ.
         """
-        if written is not None and written.size * SORTS_WORTH < cells:
-            at = np.unique(written)
-            at = at[self._words[at] != self._before[at]]
+        if written is not None and written.size * SORT_COSTS < cells:
+            at = written[self._words[written] != self._before[written]]
+            at = np.sort(at)
+            at = at[np.flatnonzero(np.diff(at, prepend=-1))]
         else:
             at = self._differing(cells)
         if not at.size:

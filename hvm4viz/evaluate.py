@@ -308,12 +308,12 @@ class Evaluator(Nodes):
         self.todo = "feed" if full else ""
         return Stop("heap_full", full) if full else None
 
-    def go_on(self) -> Stop | None:
+    def go_on(self, *, is_full: bool) -> Stop | None:
         """Do once more what the heap had no room for, or what was interrupted; return why the run ends again, if so."""
         act, todo = self._acts[-1], self.todo
         self.todo = ""
         if act.frontier is not None:
-            return act.frontier.go_on()
+            return act.frontier.go_on(is_full=is_full)
         if todo == "feed":
             return self._feed()
         try:

@@ -231,8 +231,8 @@ class Execution:
         )
         self.stop: Stop | None = None
         self._ended: Stop | None = None
-        if start is not None and (start.is_full or self.evaluator):
-            self._ended = self._machine.go_on()
+        if start is not None:
+            self._ended = self._machine.go_on(is_full=start.is_full)
 
     def _header(self, used: Kernel) -> RunHeader:
         request, program, machine, start = self.request, self.request.program, self.request.machine, self.request.start

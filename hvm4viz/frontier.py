@@ -289,9 +289,9 @@ class Frontier:
             return None if self.break_cycle() else Stop("stalled", stalled(self.parked))
         return None if self.wake_late() else Stop("done")
 
-    def go_on(self) -> Stop | None:
-        """Give regions to threads that found none left, now that there are more; return why not, if so."""
-        if not self._sum[3]:
+    def go_on(self, *, is_full: bool) -> Stop | None:
+        """If the heap was full, give regions to the threads that found none left; return why not, if so."""
+        if not is_full:
             return None
         given, full = self.store.regions.feed(self._state_view)
         self._reassigned += given

@@ -207,6 +207,8 @@ class Run:
         -------
         run : Run
             As if the run had never stopped: recording, digest, results, log lines and totals are those of all of it.
+            After a full heap one thing may differ from a run that began with the larger heap: where new cells lie, if
+            blocks had been given fewer regions because few were left.
 
         Raises
         ------

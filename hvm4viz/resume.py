@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from hvm4viz.errors import TraceError
+from hvm4viz.events import RESUMABLE
 from hvm4viz.heap import Heap
 from hvm4viz.kernel_text.source import Kernel, kernel
 from hvm4viz.settings import Machine, parse_size
@@ -34,11 +35,8 @@ def resume_execution(
 
     stop = execution.stop
     is_full = stop is not None and stop.status == "heap_full"
-    if execution.evaluator is not None and execution.evaluator.todo == "value":
-        raise ValueError(
-            "the heap filled up while the value of a Python primitive was laid out, which cannot be asked for again; "
-            "run the program again with a larger heap"
-        )
+    state = execution.take_state()
+    _check_value(state)
     request = replace(
         execution.request,
         words=execution.words.copy(),
@@ -46,13 +44,23 @@ def resume_execution(
         machine=_larger(execution.request.machine, heap, needed=is_full),
         start=Start(
             prior=execution.trace,
-            state=execution.take_state(),
+            state=state,
             totals=execution.totals,
             is_full=is_full,
         ),
         **options,
     )
     return carry_out(request, on_result)
+
+
+def _check_value(state: State) -> None:
+    """Refuse to call a Python primitive again whose value found no room: it may have done anything."""
+    evaluator = state.facts.get("evaluator")
+    if evaluator and evaluator.get("todo") == "value":
+        raise ValueError(
+            "the heap filled up while the value of a Python primitive was laid out, which cannot be asked for again; "
+            "run the program again with a larger heap"
+        )
 
 
 def _larger(machine: Machine, heap: int | str | None, *, needed: bool) -> Machine:
@@ -90,14 +98,16 @@ def resume_trace(
     reached = trace.at(p)
     p = p if p >= 0 else p + trace.n_passes + 1
     is_full = p == trace.n_passes and trace.end is not None and trace.end.status == "heap_full"
-    if p == trace.n_passes and trace.end is not None and trace.end.status == "done":
-        raise ValueError(f"pass {p} is the end of a run that is done; resume from one before")
+    if p == trace.n_passes and trace.end is not None and trace.end.status not in RESUMABLE:
+        raise ValueError(f"pass {p} is the end of a run that ended as {trace.end.status!r}; resume from one before")
     request = _request(trace, kernel, device, workers)
     machine = _larger(request.machine, heap, needed=is_full)
     state = _state_at(trace, p, request, reached)
+    if state is not None:
+        _check_value(state)
     request = replace(
         request,
-        words=reached.words,
+        words=trace.header.heap if state is None else reached.words,
         machine=machine,
         record="full",
         seed=seed,

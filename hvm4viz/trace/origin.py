@@ -75,6 +75,8 @@ def word_text(word: int, book: Book | None = None) -> str:
     name = name_of(word, book)
     if name:
         parts.append(name)
+    elif tag == Tag.ALO and book is not None and ext < len(book.code):
+        parts.append(tag_name(int(book.code[ext])))
     elif tag in (Tag.SUP, Tag.DP0, Tag.DP1, abi.F_DP0, abi.F_DP1):
         parts.append(f"label {ext}")
     if tag not in _ATOMS:

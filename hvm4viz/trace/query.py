@@ -163,7 +163,7 @@ def _test(key: str, value: str, subject: Subject, book: Book | None, region_size
     if key == "loc":
         if subject == "cell":
             return lambda columns: compare(columns("cell"))
-        return lambda columns: compare(columns("loc")) | compare(columns("slot"))
+        return lambda columns: compare(columns("loc")) | ((columns("slot") != 0) & compare(columns("slot")))
     return lambda columns: compare(columns(key))
 
 

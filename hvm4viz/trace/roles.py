@@ -1,8 +1,8 @@
-"""Cells that hold no term: links, stamps and waiters beside binders and slots."""
+"""Cells that hold no term: links, stamps and waiters beside binders, environment entries and slots."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,11 +20,16 @@ _SLOTS: Final = (Tag.DP0, Tag.DP1, abi.F_DP0, abi.F_DP1)
 _BINDERS: Final = (Tag.LAM, Tag.VAR)
 
 
-class Roles:
-    """Which cells of a trace hold the protocol's own words, found from all words that ever pointed beside them.
+_ALWAYS = np.uint64(0x80000000)
+"""High half of the link of an environment entry that was filled when it was made (``STAMP_ALWAYS``)."""
 
-    A link looks like an application, and an application's second cell becomes a link when it is consumed: a word there
-    with the tag of an application is taken for a link.
+
+class Roles:
+    """Which cells of a trace hold the protocol's own words.
+
+    They are known by what points beside them (binders, slots, environments), by the operations on slots, and by the mark
+    of an entry made by a beta step. A link looks like an application, and an application's second cell becomes a link
+    when it is consumed: a word there with the tag of an application is taken for a link.
     """
 
     def __init__(self, trace: Trace) -> None:
@@ -33,26 +38,37 @@ class Roles:
         self._codes = np.zeros(0, np.uint8)
         self._take(trace.header.heap)
         for _, offsets, table in trace.parts(table="deltas"):
-            self._take(table.column("after", int(offsets[0]), int(offsets[-1])))
+            bounds = int(offsets[0]), int(offsets[-1])
+            cells, words = table.column("cell", *bounds), table.column("after", *bounds)
+            self._take(words)
+            is_made = (words[1:] >> np.uint64(32) == _ALWAYS) & (words[:-1] >> np.uint64(63) == 1)
+            self._mark(cells[1:][is_made & (cells[1:] == cells[:-1] + 1)], 0, LINK)
+        for _, offsets, table in trace.parts(table="ops"):
+            slots = np.unique(table.column("slot", int(offsets[0]), int(offsets[-1])))
+            self._mark_beside(slots, self._slot_cells)
 
     def _take(self, words: NDArray[np.uint64]) -> None:
         tag = words >> np.uint64(56) & np.uint64(0x7F)
         at = (words & np.uint64(0xFFFFFFFF)).astype(np.int64)
         for tags, cells in ((_SLOTS, self._slot_cells), (_BINDERS, self._binder_cells), ((Tag.ALO,), 2)):
-            found = np.unique(at[np.isin(tag, tags)])
-            found = found[found > 0]
-            if not found.size:
-                continue
-            self._grow(int(found[-1]) + cells)
-            self._codes[found + 1] |= LINK
-            for place in range(2, cells):
-                self._codes[found + place] |= STAMPS
+            self._mark_beside(np.unique(at[np.isin(tag, tags)]), cells)
 
-    def _grow(self, size: int) -> None:
+    def _mark_beside(self, found: NDArray[Any], cells: int) -> None:
+        found = found[found > 0]
+        self._mark(found, 1, LINK)
+        for place in range(2, cells):
+            self._mark(found, place, STAMPS)
+
+    def _mark(self, found: NDArray[Any], place: int, code: int) -> None:
+        if not found.size:
+            return
+        at = found.astype(np.int64) + place
+        size = int(at.max()) + 1
         if size > self._codes.size:
             larger = np.zeros(max(size, 2 * self._codes.size), np.uint8)
             larger[: self._codes.size] = self._codes
             self._codes = larger
+        self._codes[at] |= code
 
     def is_term(self, cells: NDArray[np.uint32], words: NDArray[np.uint64]) -> NDArray[np.bool_]:
         """Tell of words in cells whether they are terms (or frames)."""

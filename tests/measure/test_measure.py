@@ -111,8 +111,8 @@ def test_maps_of_almost_nothing() -> None:
 
 
 def test_unknown_words_are_refused(trace: Trace) -> None:
-    with pytest.raises(ValueError, match="what='takes'"):
-        region_map(trace, "takes")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="what='gives'"):
+        region_map(trace, "gives")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="reduce='min'"):
         region_map(trace, reduce="min")  # type: ignore[arg-type]
 
