@@ -61,7 +61,7 @@ def cell_times(trace: Trace) -> CellTimes:
     seen = np.full(n_cells, NEVER, np.uint32)
     done = np.full(n_cells, NEVER, np.uint32)
     if has_words(trace):
-        seen[np.flatnonzero(words_at(trace, 0)[:n_cells])] = 0
+        seen[np.flatnonzero(words_at(trace, 0))] = 0
         for first, offsets, table in _tables(trace, "deltas", 0, trace.n_passes):
             cell = table["cell"]
             _first(seen, cell, np.repeat(np.arange(offsets.size - 1), np.diff(offsets)) + first + 1)
@@ -116,8 +116,12 @@ def words_frame(trace: Trace, p: int, c0: int, c1: int) -> Frame:
 
 
 def words_at(trace: Trace, p: int) -> NDArray[np.uint64]:
-    """Return all cells at the start of pass p."""
-    return trace.at(p).words
+    """Return all cells at the start of pass p; those of regions that are given later are 0."""
+    words = trace.at(p).words
+    n_cells = trace.n_regions * trace.region_size
+    if words.size >= n_cells:
+        return words[:n_cells]
+    return np.concatenate([words, np.zeros(n_cells - words.size, np.uint64)])
 
 
 def deltas(trace: Trace, p0: int, p1: int) -> dict[str, NDArray[Any]]:
