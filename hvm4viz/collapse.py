@@ -19,9 +19,10 @@ from numpy.typing import NDArray
 from hvm4viz.book import Book
 from hvm4viz.evaluate import Evaluator
 from hvm4viz.events import OUTCOMES, PassRecord
-from hvm4viz.frontier import Fault, Frontier, Stop, stalled
+from hvm4viz.frontier import Frontier
 from hvm4viz.heap import Heap
 from hvm4viz.readback import Term
+from hvm4viz.stops import Fault, Stop, stalled
 from hvm4viz.term import Tag, tag_of, val_of
 
 KEYS: Final = 64

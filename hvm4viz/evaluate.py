@@ -17,11 +17,12 @@ from numpy.typing import NDArray
 from hvm4viz.device.base import Buffer, view
 from hvm4viz.errors import KernelFault
 from hvm4viz.events import EVENT, OUTCOMES, PassRecord
-from hvm4viz.frontier import Fault, Frontier, Stop, auto_fuel, fault_of, settle, stalled, task_of
+from hvm4viz.frontier import Frontier, auto_fuel, settle
 from hvm4viz.heap import Heap
 from hvm4viz.kernel_text import abi
 from hvm4viz.nodes import HeapFull, Nodes
 from hvm4viz.primitives import Gnf, Normal, PrimitiveError, Steps, Weak, Wish, replayed, steps_of
+from hvm4viz.stops import Fault, Stop, fault_of, stalled, task_of
 from hvm4viz.store import Store, copied
 from hvm4viz.term import SUB_BIT, Tag, ext_of, pack, tag_of, val_of
 

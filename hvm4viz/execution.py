@@ -19,7 +19,7 @@ from hvm4viz.device import Device, open_device
 from hvm4viz.errors import DeviceError, KernelFault
 from hvm4viz.evaluate import Evaluator
 from hvm4viz.events import Observer, PassRecord, RunEnd, RunHeader
-from hvm4viz.frontier import Frontier, Stop
+from hvm4viz.frontier import Frontier
 from hvm4viz.kernel_text.source import Kernel, kernel
 from hvm4viz.machine import Loop
 from hvm4viz.outcome import Run, Stats, Status
@@ -29,6 +29,7 @@ from hvm4viz.readback import Term
 from hvm4viz.resume import resume_execution
 from hvm4viz.settings import Machine
 from hvm4viz.state import State, put_back, take
+from hvm4viz.stops import Stop
 from hvm4viz.store import Store
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -17,6 +17,7 @@ from hvm4viz.heap import Heap, Task
 from hvm4viz.joining import GridJoin, SerialJoin
 from hvm4viz.kernel_text import abi
 from hvm4viz.settings import Machine
+from hvm4viz.stops import Fault, Stop, fault_of, stalled, task_of
 from hvm4viz.store import Store
 from hvm4viz.term import SUB_BIT, Tag, tag_of, val_of
 from hvm4viz.workspace import SLACK, Workspace
@@ -44,56 +45,9 @@ MOVING_PASSES: Final = 8
 """Passes over which a move should pay."""
 
 
-@dataclass(frozen=True, slots=True)
-class Stop:
-    """Why a run ended: status by name, the message, and the record of the task that ended it (or -1)."""
-
-    status: str
-    message: str = ""
-    record: int = -1
-
-
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """Where a task met a runtime error or a primitive.
-
-    Attributes
-    ----------
-    kind : int
-        1 applied a number, 2 a constructor, 3 a fault of the kernel; 0 none.
-    place : int
-        Static cell last entered.
-    root : int
-        Root cell of the task.
-    hand : int
-        Term in hand.
-    """
-
-    kind: int
-    place: int
-    root: int
-    hand: int
-
-
 def auto_fuel(width: int) -> int:
     """Return the interactions an entry may spend in a pass over ``width`` entries."""
     return max(FUEL_MIN, PASS_INTERACTIONS // max(width, 1))
-
-
-def stalled(tasks: int) -> str:
-    """Say that tasks wait for each other."""
-    what = "1 task waits for itself" if tasks == 1 else f"{tasks:,} tasks wait for each other"
-    return f"{what}: the term is cyclic"
-
-
-def fault_of(record: np.void) -> Fault:
-    """Return where the task of a record stopped."""
-    return Fault(
-        kind=int(record["flags"]) >> abi.RECORD_ERROR_SHIFT,
-        place=int(record["place"]),
-        root=int(record["root"]),
-        hand=int(record["hand"]) & ~SUB_BIT,
-    )
 
 
 def settle(store: Store, function: Function, params: Buffer, root: int) -> NDArray[np.uint32]:
@@ -122,18 +76,6 @@ def _protocol(machine: Machine) -> int:
         return flags | abi.PARAM_ATOMIC
     flags |= abi.PARAM_RETURN if machine.defer == "return" else 0
     return flags | (abi.PARAM_BLOCK if machine.owner_unit == "block" else 0)
-
-
-def task_of(record: np.void) -> Task:
-    """Return the live task that a record holds."""
-    begun = not int(record["flags"]) & (abi.RECORD_NEW | abi.RECORD_SLOT)
-    hand = int(record["hand"])
-    return Task(
-        root=int(record["root"]),
-        top=int(record["top"]) if begun else 0,
-        hand=hand & ~SUB_BIT if begun else 0,
-        is_value=begun and bool(hand & SUB_BIT),
-    )
 
 
 class Frontier:

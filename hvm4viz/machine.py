@@ -14,7 +14,7 @@ from types import FrameType
 from typing import Protocol
 
 from hvm4viz.events import Observer, PassRecord
-from hvm4viz.frontier import Stop
+from hvm4viz.stops import Stop
 from hvm4viz.store import PASSES_MAX
 
 

@@ -245,7 +245,7 @@ class Results:
 
     def _end(self) -> Run:
         if self._run is None:
-            from hvm4viz.frontier import Stop
+            from hvm4viz.stops import Stop
 
             self._terms.close()
             stop = self._execution.stop or Stop("interrupted", "the results were not asked for to the end")
