@@ -2,15 +2,19 @@
 
 All schedules of a pass are run from each state in which it can begin. Under a protocol with a deterministic trace they
 must end in one and the same state of everything that a pass changes; under the others the set of states is carried on,
-and the result must be one and the same. As a command: explore one model (or a program file), or show a schedule again::
+and the result must be one and the same. As a command: explore models (``models.py``) or program files, or show one
+schedule again::
 
-    python tests/schedules/explore.py shared_ctr --dup claim
-    python tests/schedules/explore.py my.hvm4 --blocks 2 --replay "3=34,35:0.0,1.2"
+    python tests/schedules/explore.py
+    python tests/schedules/explore.py pair nested --dup claim --shadow
+    python tests/schedules/explore.py my.hvm4 --dup owner --replay "3=34,35:0.0,1.2"
 """
 
 from __future__ import annotations
 
+import argparse
 import sys
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,13 +26,15 @@ if __name__ == "__main__":
 import hvm4viz as hv
 from hvm4viz.device.sim import Choices, Dispatch, Replayed, SimDevice
 from hvm4viz.errors import KernelFault
-from hvm4viz.kernel_text.source import Kernel
+from hvm4viz.kernel_text.source import Kernel, kernel
+from tests.differential.machines import ALONE, protocols
+from tests.schedules.models import MODELS, Model
 
 STATES_MAX = 1 << 18
 EXECUTIONS_MAX = 1 << 20
 RUNS_MAX = 20_000
 
-Outcome = tuple[str, tuple[str, ...]]
+Outcome = tuple[str, tuple[str, ...], int]
 Path_ = Mapping[int, Choices]
 
 
@@ -53,7 +59,7 @@ class Exploration:
     ends : int
         Different states that they ended in.
     outcomes : dict
-        Each (status, lines) of the run, with choices by stamp of the pass that lead to it.
+        Each (status, lines, interactions) of the run, with choices by stamp of the pass that lead to it.
     offence : str
         What was wrong, and how to see it again; empty if nothing was.
     is_complete : bool
@@ -127,6 +133,7 @@ def explore(
     kernel: Kernel | None = None,
     expected: str | None = None,
     is_reduced: bool = True,
+    is_counted: bool = True,
     **options: Any,
 ) -> Exploration:
     """Run a program or a heap under every schedule.
@@ -140,6 +147,10 @@ def explore(
         An edited or watched kernel.
     expected : str, optional
         The result; if it is left out, all outcomes must be equal.
+    is_reduced : bool
+        Whether to leave out orders that cannot matter.
+    is_counted : bool
+        Whether the interactions must be the same in all of them, too.
     **options
         Of ``run``.
     """
@@ -155,7 +166,8 @@ def explore(
             continue
         finally:
             todo += explorer.others
-        found.outcomes.setdefault((str(run.status), tuple(run.lines)), explorer.way)
+        count = run.stats.interactions if is_counted else 0
+        found.outcomes.setdefault((str(run.status), tuple(run.lines), count), explorer.way)
         if run.status != "done":
             found.offence = f"{run.status}: {run.message}"
             if run.status != "failed":
@@ -165,7 +177,7 @@ def explore(
             found.offence = f"gives {run.text!r}, not {expected!r}; replay {shown(explorer.way)}"
             return found
         if len(found.outcomes) > 1:
-            ways = [f"{lines} by {shown(way)}" for (_, lines), way in found.outcomes.items()]
+            ways = [f"{lines} in {n} interactions by {shown(way)}" for (_, lines, n), way in found.outcomes.items()]
             found.offence = f"gives {' but '.join(ways)}"
             return found
     found.is_complete = found.is_complete and not todo
@@ -202,3 +214,75 @@ def read_way(text: str) -> dict[int, Choices]:
 def replay(subject: str | hv.Heap, machine: hv.Machine, way: Path_, **options: Any) -> hv.Run:
     """Run a program or a heap under schedules that were found before."""
     return run_under(Replayed(way), subject, machine, **options)
+
+
+def kind_of(machine: hv.Machine) -> str:
+    """Name the protocol, and when publications are seen."""
+    kind = machine.dup if machine.dup != "owner" or machine.owner_unit == "thread" else "block"
+    return f"{kind} {machine.visibility}"
+
+
+def is_light(model: Model, machine: hv.Machine) -> bool:
+    """Whether the model has few enough schedules under this protocol."""
+    return not any(kind_of(machine).startswith(kind) for kind in model.heavy)
+
+
+def answer(model: Model) -> str:
+    """The result of a model on one thread, or by hand where a heap is laid out for several."""
+    start = model.start()
+    if isinstance(start, str):
+        return hv.run(start, machine=ALONE, device="cpu", progress=False).text
+    return hv.run_heap(start, machine=model.machine(), device="cpu").text
+
+
+def main() -> int:
+    """Explore; exit 1 if anything was wrong."""
+    parser = argparse.ArgumentParser(description="Run models or programs under every schedule.")
+    parser.add_argument("names", nargs="*", help="models, or program files; all models if there is none")
+    for name in ("dup", "owner_unit", "visibility", "defer"):
+        parser.add_argument(f"--{name.replace('_', '-')}", help="only protocols with this setting")
+    parser.add_argument("--full", action="store_true", help="leave out no order, so that schedules are counted in full")
+    parser.add_argument("--shadow", action="store_true", help="with the shadow of who touched what")
+    parser.add_argument("--replay", help="show one schedule again, as an offence names it")
+    options = parser.parse_args()
+    known = {model.name: model for model in MODELS}
+    models = [
+        known.get(name) or Model(Path(name).stem, Path(name).read_text(encoding="utf-8")) for name in options.names
+    ]
+    wanted = {name: value for name in ("dup", "owner_unit", "visibility", "defer") if (value := getattr(options, name))}
+    used = kernel().watched("shadow") if options.shadow else kernel()
+    wrong, total, begun = 0, Exploration(), time.perf_counter()
+    say(
+        f"{'model':24}{'protocol':36}{'threads':>8}{'steps':>6}{'passes':>7}{'ends':>6}{'states':>9}{'runs':>9}{'schedules':>22}"
+    )
+    for model in models or MODELS:
+        for protocol in protocols():
+            machine = model.machine(**protocol)
+            if any(getattr(machine, name) != value for name, value in wanted.items()) or not is_light(model, machine):
+                continue
+            if options.shadow and machine.visibility == "live":
+                continue
+            if options.replay:
+                run = replay(model.start(), machine, read_way(options.replay), kernel=used)
+                say(f"{model} {' '.join(protocol.values())}: {run.status} {run.text} {run.message}")
+                continue
+            one = explore(model.start(), machine, kernel=used, is_reduced=not options.full, is_counted=model.is_counted)
+            row = (one.busiest, one.longest, one.passes, one.ends, one.states, one.executions, one.schedules)
+            say("{:24}{:36}{:8}{:6}{:7}{:6}{:9,}{:9,}{:22,}".format(str(model), " ".join(protocol.values()), *row))
+            wrong += bool(one.offence) or not one.is_complete
+            say(f"    {one.offence}") if one.offence else None
+            say("    not all was run") if not one.is_complete else None
+            total.schedules += one.schedules
+            total.executions += one.executions
+    say(f"{total.executions:,} runs of a pass for {total.schedules:,} schedules, {time.perf_counter() - begun:.0f} s")
+    return 1 if wrong else 0
+
+
+def say(line: str) -> None:
+    """Print a line at once."""
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -58,7 +58,7 @@ FAULTS: Final = (
 """What is wrong with an operation on a slot."""
 
 _FIELDS: Final = """
-    buffers heap_cells visited_cells busy fibers stacks stack_bytes order heads events events_max knowledge
+    buffers heap_cells busy fibers stacks stack_bytes order heads events events_max knowledge
     knowledge_max seed touches parts parts_count frames frames_max states states_max executions_max ends ends_max
     choices choices_max epoch is_reduced choices_count status accesses fault fault_op fault_slot fault_fiber ends_count
     schedules states_count executions longest

@@ -58,13 +58,11 @@ class Dispatch:
         self._regions = int(params["regions"])
         self._cells = self._regions << int(params["region_shift"])
         self._heap_cells = len(self._buffers["heap"]) // 8
-        visited_cells = -(-len(self._buffers["visited"]) // 8)
-        self._all_cells = self._heap_cells + visited_cells
+        self._all_cells = 2 * self._heap_cells  # with one more for each cell's visited bit
         n = len(busy)
         self._call = Call(
             buffers=ctypes.addressof(self._pointers),
             heap_cells=self._heap_cells,
-            visited_cells=visited_cells,
             busy=n,
             stack_bytes=calls.STACK_BYTES,
             events_max=calls.EVENTS_MAX,
@@ -211,7 +209,7 @@ class Dispatch:
         touches = view(self._lend("touches", 2 * calls.TOUCH_BYTES * self._all_cells), np.uint64)
         rows = touches[: 4 * self._all_cells].reshape(-1, 2)
         rows[: 2 * self._cells] = 0
-        rows[2 * self._heap_cells :][: self._cells // 32 + 2] = 0
+        rows[2 * self._heap_cells :][: 2 * self._cells] = 0
         return rows
 
     def _live(self) -> dict[str, NDArray[np.uint32]]:

@@ -22,13 +22,13 @@ struct SimFiber {
 // What the host asks for and is told; every field has 64 bits (dispatch.py).
 struct SimCall {
   void** buffers;         // arguments of step_frontier
-  ulong heap_cells, visited_cells;
+  ulong heap_cells;
   ulong busy;             // fibers
   SimFiber* fibers;
   char* stacks;
   ulong stack_bytes;
   uint* order;            // room for the fibers and a few more
-  uint* heads;            // per cell of heap and visited bits: its newest event (memory.h)
+  uint* heads;            // per cell, and per cell's visited bit: its newest event (memory.h)
   struct SimEvent* events;
   ulong events_max;
   uint* knowledge;

@@ -14,7 +14,7 @@ class Choices:
     Attributes
     ----------
     words : tuple of int
-        Half cells at which threads take turns.
+        Half cells at which threads take turns; those behind the heap are the marks of visited cells.
     steps : tuple of (int, int)
         (busy thread, value: 0 the newest), one an access; what is not said is the first that is possible.
     """

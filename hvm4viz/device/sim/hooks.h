@@ -28,7 +28,8 @@ static uint sim_or32(uint* at, uint bits) {
     *at = before | bits;
     return before;
   }
-  const uint cell = sim_cell(at), mask = sim_half(at);
+  const bool is_mark = sim_is_mark(at);
+  const uint cell = is_mark ? sim_mark(at, bits) : sim_cell(at), mask = is_mark ? SIM_LOW : sim_half(at);
   const bool is_told = sim_before_access(cell, mask, false);
   if (is_told) sim_read_newest(cell, mask);
   const uint before = *at;

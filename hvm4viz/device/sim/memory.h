@@ -30,14 +30,18 @@ static ulong sim_mix(ulong a, ulong b) {
 }
 
 static uint sim_cell(const void* at) {
-  const ulong* cell = (const ulong*)((__UINTPTR_TYPE__)at & ~(__UINTPTR_TYPE__)7);
-  if (cell >= sim.heap && cell < sim.heap + sim.call->heap_cells) return (uint)(cell - sim.heap);
-  return (uint)(sim.call->heap_cells + (ulong)(cell - sim.visited));
+  return (uint)((const ulong*)((__UINTPTR_TYPE__)at & ~(__UINTPTR_TYPE__)7) - sim.heap);
+}
+// The bits that say which cells were visited are only ever set, each by an operation of its own: a word each, behind the
+// heap, of which no value is remembered.
+static bool sim_is_mark(const uint* at) { return at < (const uint*)sim.heap || at >= (const uint*)(sim.heap + sim.call->heap_cells); }
+static uint sim_mark(const uint* at, uint bit) {
+  uint n = 0u;
+  while ((bit >> n) > 1u) n += 1u;
+  return (uint)sim.call->heap_cells + 32u * (uint)(at - (const uint*)sim.visited) + n;
 }
 static uint sim_half(const void* at) { return ((__UINTPTR_TYPE__)at & 4) != 0 ? SIM_HIGH : SIM_LOW; }
-static ulong* sim_at(uint cell) {
-  return cell < sim.call->heap_cells ? sim.heap + cell : sim.visited + (cell - sim.call->heap_cells);
-}
+static ulong* sim_at(uint cell) { return sim.heap + (cell < sim.call->heap_cells ? cell : 0u); }
 
 // The newest event of a cell, or 0. Heads are left over from earlier passes: they count if they point at an event of
 // this pass that is of this very cell.
