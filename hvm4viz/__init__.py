@@ -15,6 +15,7 @@ __version__ = "0.1.0"
 from hvm4viz.interrupt import ends_the_command
 
 with ends_the_command():
+    from hvm4viz.doctor import doctor  # at once, for a module of that name must not stand in its place
     from hvm4viz.errors import Hvm4vizError
     from hvm4viz.preferences import option_context, set_options
     from hvm4viz.program import Program, load, parse
@@ -49,6 +50,7 @@ __all__ = [
     "Trace",
     "TraceView",
     "devices",
+    "doctor",
     "embed",
     "figures",
     "kernel",

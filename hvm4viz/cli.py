@@ -89,6 +89,22 @@ def parser() -> argparse.ArgumentParser:
 
     add_bench(verbs)
 
+    doctor = verbs.add_parser(
+        "doctor",
+        help="look for what is missing, and say how to put it right",
+        description="Look for what is missing, and say how to put it right.",
+    )
+    doctor.set_defaults(command=commands.doctor)
+
+    selftest = verbs.add_parser(
+        "selftest",
+        help="prove a device: replay golden runs on it, bit for bit",
+        description="Prove a device: replay golden runs on it, and compare heaps and traces bit for bit.",
+        allow_abbrev=False,
+    )
+    add_options(selftest, "shell", only=("device", "workers"))
+    selftest.set_defaults(command=commands.selftest)
+
     devices = verbs.add_parser("devices", help="list the devices", description="List the devices.")
     devices.set_defaults(command=commands.devices)
 

@@ -210,6 +210,27 @@ def devices(given: argparse.Namespace) -> int:
     return OK
 
 
+def doctor(given: argparse.Namespace) -> int:
+    """Print what is missing, and how to put it right."""
+    from hvm4viz.doctor import doctor as look
+
+    del given
+    found = look()
+    put(str(found))
+    return OK if found.is_well else DIFFERENT
+
+
+def selftest(given: argparse.Namespace) -> int:
+    """Replay the golden runs on a device; print a table."""
+    from hvm4viz.selftest import selftest as prove
+
+    report = prove(given.device or "auto", workers=given.workers)
+    put(str(report))
+    if report.has_failed:
+        return DEVICE
+    return OK if report.is_same else DIFFERENT
+
+
 def lab(given: argparse.Namespace) -> int:
     """Open the notebooks in JupyterLab."""
     from hvm4viz.lab import open_lab

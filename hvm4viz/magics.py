@@ -28,6 +28,7 @@ from hvm4viz.widgets.summary import problem
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from hvm4viz.doctor import Diagnosis
     from hvm4viz.program import Program
     from hvm4viz.run import Run
     from hvm4viz.widgets.trace_view import TraceView
@@ -51,6 +52,7 @@ Everything else is a line::
     %hvm4 figure NAME KIND [FILE]    draw a figure of the run or trace bound to NAME
     %hvm4 books                      list the definitions saved by --name
     %hvm4 devices                    list the devices
+    %hvm4 doctor                     look for what is missing, and say how to put it right
     %hvm4 options [NAME=VALUE ...]   show what this notebook prefers, or change it
     %hvm4 help [TOPIC]               this text, or the lines that speak of TOPIC
 """
@@ -123,6 +125,7 @@ class Hvm4Magics:
             "figure": self.draw_figure,
             "books": self.list_books,
             "devices": self.list_devices,
+            "doctor": self.show_doctor,
             "options": self.options,
             "help": self.show_help,
         }
@@ -220,6 +223,13 @@ class Hvm4Magics:
         del line
         for device in devices():
             print(f"{device.kind}: {device.detail}")  # noqa: T201
+
+    def show_doctor(self, line: str) -> Diagnosis:
+        """Look for what is missing, and say how to put it right."""
+        from hvm4viz.doctor import doctor
+
+        del line
+        return doctor()
 
     def show_help(self, line: str) -> None:
         """Show the help text, or its lines that hold a word."""

@@ -42,7 +42,7 @@ LAYERS = (
     {"execution", "resume"},
     {"run"},
     {"golden"},
-    {"options", "arguments", "outputs", "completion", "lab", "streams", "bench", "selftest", "doctor"},
+    {"options", "arguments", "outputs", "completion", "lab", "streams", "bench", "selftest", "health", "doctor"},
     {"commands", "magics"},
     {"bench.command"},
     {"cli"},

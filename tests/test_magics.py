@@ -187,6 +187,7 @@ def test_a_file_is_run_with_the_same_options(notebook: Notebook) -> None:
 def test_devices_and_help(notebook: Notebook) -> None:
     notebook("%hvm4 devices")
     assert "cpu: " in notebook.shown.stdout
+    assert notebook("%hvm4 doctor").is_well
     notebook("%hvm4 help")
     everything = notebook.shown.stdout
     assert "--region-size" in everything

@@ -91,7 +91,8 @@ def _is_broken(compiler: Compiler) -> bool:
     return subprocess.run([*compiler.command, "--version"], capture_output=True, check=False).returncode != 0
 
 
-def _wanted_cache() -> Path:
+def wanted_cache() -> Path:
+    """Return the folder that is to hold compiled kernels: ``$HVM4VIZ_CACHE``, or the cache folder of this user."""
     chosen = os.environ.get("HVM4VIZ_CACHE")
     if chosen:
         return Path(chosen)
@@ -105,7 +106,7 @@ def _wanted_cache() -> Path:
 def cache_folder() -> Path | None:
     """Return the folder of compiled kernels (``$HVM4VIZ_CACHE`` or the user's cache folder); None if not writable."""
     try:
-        folder = _wanted_cache()
+        folder = wanted_cache()
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
             return folder
