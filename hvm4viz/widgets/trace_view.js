@@ -766,6 +766,7 @@ class Grid {
     }
     this.p = p;
     this.overlay(p);
+    if (this.store.meta.n_events && !this.store.isCached(p)) this.complete = false;
     return this.complete;
   }
 
@@ -954,6 +955,7 @@ class Overview {
     this.what = what;
     this.pick.value = what;
     this.refresh();
+    this.view.update();
   }
 
   // Draws the range at hand: from what is here, or from a map that the kernel makes of it.
@@ -1423,7 +1425,7 @@ class Heap {
     });
     this.color = choice(bar, "What colours show", [["status", "by status"], ["kind", "by kind"], ["owner", "by owner"]], (by) => {
       this.colorBy = by;
-      this.draw();
+      view.update();
     });
     button(bar, "−", "Smaller (-)", () => this.zoom(0.5), "hv-small");
     button(bar, "+", "Larger (+)", () => this.zoom(2), "hv-small");
@@ -2637,7 +2639,7 @@ class Events {
     this.kindPick.disabled = mode === "deferrals";
     this.list.box.scrollTop = 0;
     this.list.cursor = 0;
-    this.refresh();
+    this.view.update();
   }
 
   // Makes up the list: of one pass, of all deferrals, or of all events that are here.

@@ -1,0 +1,448 @@
+"""The view in a real browser, as a page without kernel and network: every key, every pane, both themes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from playwright.sync_api import Browser, sync_playwright
+
+import hvm4viz as hv
+from hvm4viz.events import OUTCOMES, REASONS
+from hvm4viz.widgets.cells import cell_times, statuses
+from hvm4viz.widgets.trace_view import TraceView
+from tests.widgets.browser import CHROMIUM, Shown, launch, offline
+from tests.widgets.samples import HOSTILE, MACHINE, SHARED, hostile, seven_cells, shared
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here: on Debian, apt-get install chromium")
+
+NAMES = ("not in use", "freed", "idle", "reduced", "SUB", "frontier", "deferred", "error")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        opened = launch(playwright)
+        yield opened
+        opened.close()
+
+
+def test_every_key_does_what_the_list_says(browser: Browser, tmp_path: Path) -> None:
+    trace = shared().trace
+    deferring = np.flatnonzero(trace.deferral_sizes).tolist()
+    first = int(trace.deferrals()["loc"][0])
+    with offline(browser, TraceView(shared()), tmp_path) as shown:
+        shown.wait(**{"pass": 0}, passes=13, heap="cells")
+        shown.press("ArrowRight", "ArrowRight").wait(**{"pass": 2})
+        shown.press("ArrowLeft").wait(**{"pass": 1})
+        shown.press("Shift+ArrowRight").wait(**{"pass": 11})
+        shown.press("Shift+ArrowLeft").wait(**{"pass": 1})
+        shown.press("PageDown").wait(**{"pass": 13})
+        shown.press("PageUp").wait(**{"pass": 0})
+        shown.press("End").wait(**{"pass": 13})
+        shown.press("Home").wait(**{"pass": 0})
+        shown.press("ArrowLeft").wait(**{"pass": 0})
+        shown.press(".").wait(**{"pass": deferring[0]}, selection=first)
+        shown.press("End", ",").wait(**{"pass": deferring[-1]})
+        home = int(shown.state("selection")) // trace.region_size
+        same = [(int(d["opened"]), int(d["loc"])) for d in trace.deferrals() if d["home"] == home]
+        for p, loc in same[-2:-5:-1]:
+            shown.press("<").wait(**{"pass": p}, selection=loc)
+        for p, loc in same[-3:]:
+            shown.press(">").wait(**{"pass": p}, selection=loc)
+        shown.press("2").wait(heap="regions").press("3").wait(heap="net").press("4").wait(heap="table")
+        shown.press("1").wait(heap="cells")
+        shown.press("+").wait(zoom=2).press("-").wait(zoom=1).press("+", "+").wait(zoom=4).press("0").wait(zoom=1)
+        shown.press("Home", "w")
+        near = shown.changed("range", "0-13")
+        shown.press("d")
+        shown.changed("range", near)
+        shown.press("a").wait(range=near)
+        shown.press("s", "s").wait(range="0-13")
+        shown.press("x").wait(diff=0).press("End")
+        assert int(shown.wait(**{"pass": 13}).state("changed")) > 10
+        shown.press("x").wait(diff="")
+        shown.press("b").wait(bookmarks=1)
+        shown.press("f").wait(follow=True).press("f").wait(follow=False)
+        shown.press("/")
+        shown.page.keyboard.type("x")
+        assert shown.page.input_value(".hv-field").endswith("x")
+        shown.page.keyboard.press("Escape")
+        shown.press("g")
+        shown.page.keyboard.type("5")
+        shown.page.keyboard.press("Enter")
+        shown.wait(**{"pass": 5})
+        shown.press("?")
+        assert "next deferral" in shown.text(".hv-dialog")
+        shown.page.keyboard.press("Escape")
+        shown.press("e")
+        assert "PNG of the heap" in shown.text(".hv-dialog")
+        shown.page.keyboard.press("Escape")
+        shown.press("c")
+        assert "no second trace" in shown.text(".hv-hits")
+        shown.press("Space").wait(playing=True)
+        shown.press("Space").wait(playing=False)
+        shown.press("Home", "Enter").wait(cursor=True)
+        at = shown.state("selection")
+        shown.press("ArrowLeft")
+        assert shown.changed("selection", at) != at
+        shown.press("ArrowRight").wait(selection=at, **{"pass": 0})
+        shown.press("ArrowUp")
+        shown.changed("selection", at)
+        shown.press("ArrowDown").wait(cursor=True)
+        shown.press("Escape").wait(cursor=False)
+        shown.press("Escape")
+        assert not shown.page.evaluate("() => document.querySelector('.hv-root').contains(document.activeElement)")
+
+
+def test_keys_mean_nothing_without_the_focus_and_stay_inside_with_it(browser: Browser, tmp_path: Path) -> None:
+    with offline(browser, TraceView(shared()), tmp_path) as shown:
+        shown.page.evaluate(
+            "() => { window.got = []; document.addEventListener('keydown', (event) => window.got.push(event.key)); }"
+        )
+        shown.page.evaluate("() => document.activeElement.blur()")
+        shown.page.keyboard.press("ArrowRight")
+        assert shown.state("pass") == "0"
+        shown.press("ArrowRight", "b").wait(**{"pass": 1}, bookmarks=1)
+        shown.press("z")
+        assert shown.page.evaluate("() => window.got") == ["ArrowRight", "z"]
+
+
+def test_the_slider_is_native_and_says_where_it_is(browser: Browser, tmp_path: Path) -> None:
+    with offline(browser, TraceView(shared()), tmp_path) as shown:
+        box = shown.page.locator(".hv-transport .hv-slider").bounding_box()
+        assert box is not None
+        shown.page.mouse.move(box["x"] + 6, box["y"] + box["height"] / 2)
+        shown.page.mouse.down()
+        shown.page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2, steps=5)
+        shown.page.mouse.up()
+        assert 5 <= int(shown.state("pass")) <= 8
+        shown.page.focus(".hv-transport .hv-slider")
+        shown.page.keyboard.press("Home")
+        shown.wait(**{"pass": 0})
+        shown.page.keyboard.press("ArrowRight")
+        shown.wait(**{"pass": 1})
+        told = shown.page.get_attribute(".hv-transport .hv-slider", "aria-valuetext")
+        assert told == "pass 1 of 13, 1 deferral"
+        shown.page.wait_for_function(
+            "(told) => document.querySelector('.hv-live').textContent === told", arg=told, timeout=3000
+        )
+
+
+def test_playing_goes_to_the_end_and_stops(browser: Browser, tmp_path: Path) -> None:
+    with offline(browser, TraceView(shared()), tmp_path) as shown:
+        shown.page.select_option("[aria-label='Passes a second']", "60")
+        shown.press("Space").wait(**{"pass": 13}, playing=False, rate=60)
+        assert shown.text(".hv-readout") == "the end, after 13 passes"
+
+
+@pytest.mark.parametrize("record", ["full", "events"])
+@pytest.mark.parametrize("make", [shared, seven_cells])
+def test_states_of_cells_are_those_of_python_at_every_pass(
+    browser: Browser, tmp_path: Path, make: Any, record: str
+) -> None:
+    trace = make(record).trace
+    times = cell_times(trace)
+    with offline(browser, TraceView(make(record)), tmp_path) as shown:
+        shown.press("4").wait(heap="table")
+        for p in [*range(trace.n_passes + 1), *range(trace.n_passes - 1, -1, -3)]:
+            while int(shown.state("pass")) != p:
+                shown.press("ArrowRight" if int(shown.state("pass")) < p else "ArrowLeft")
+                shown.page.wait_for_timeout(30)
+            codes = statuses(trace, times, p)
+            expected = [(str(cell), NAMES[code]) for cell, code in zip(times.cells, codes, strict=True) if code]
+            assert [(row[0], row[4]) for row in shown.rows(".hv-table")] == expected, p
+
+
+def test_events_are_those_of_the_trace(browser: Browser, tmp_path: Path) -> None:
+    trace = shared().trace
+    with offline(browser, TraceView(shared()), tmp_path) as shown:
+        shown.page.select_option("[aria-label='Which events']", "run")
+        rows = shown.rows(".hv-events .hv-list")
+        events, passes = trace.events(), trace.passes()
+        assert [(int(r[0]), r[1], int(r[2]), r[8]) for r in rows] == [
+            (int(p), OUTCOMES[e["outcome"]], int(e["loc"]), REASONS[e["reason"]])
+            for p, e in zip(passes, events, strict=True)
+        ]
+        shown.page.select_option("[aria-label='Outcome of the events']", "deferred")
+        shown.wait(events=trace.n_deferrals)
+        shown.page.select_option("[aria-label='Which events']", "deferrals")
+        rows = shown.rows(".hv-events .hv-list")
+        waits = trace.deferrals()
+        assert [(int(r[0]), int(r[2]), int(r[6]), r[7]) for r in rows] == [
+            (int(w["opened"]), int(w["loc"]), int(w["slot"]), str(w["age"])) for w in waits
+        ]
+        shown.page.evaluate("() => { document.querySelector('.hv-events .hv-list').scrollTop = 0; }")
+        shown.page.click(".hv-events .hv-rows .hv-row[data-index='2']")
+        shown.wait(**{"pass": int(waits["opened"][2])}, selection=int(waits["loc"][2]))
+        assert "why is it waiting" in shown.text(".hv-inspector")
+
+
+@pytest.mark.parametrize("record", ["full", "events"])
+def test_searches_find_what_the_trace_finds(browser: Browser, tmp_path: Path, record: str) -> None:
+    trace = shared(record).trace
+    queries = ["outcome:deferred", "loc:0", "age:>0", "age:1..2", "region:1", "reason:take", "origin:hop", "thread:1",
+               "outcome:deferred region:0", "interactions:>=1", "slot:>0"]  # fmt: skip
+    if record == "full":
+        queries += [
+            "tag:DP0",
+            "tag:CTR",
+            "Pair",
+            "range",
+            "#CON",
+            "def:@main",
+            "@range",
+            "op:take",
+            "op:publish",
+            "tag:ALO",
+        ]
+    with offline(browser, TraceView(shared(record)), tmp_path) as shown:
+        for query in queries:
+            hits = list(trace.find_all(query))
+            shown.search(query).wait(hits=len(hits))
+            if hits:
+                shown.press("Home")
+                assert shown.text(".hv-hits").endswith(f"{len(hits)} hit{'s' * (len(hits) != 1)}")
+        hits = list(trace.find_all("outcome:deferred"))
+        shown.press("Home")
+        shown.search("outcome:deferred").wait(**{"pass": hits[0].pass_index}, selection=hits[0].loc, hit=0)
+        shown.press("n").wait(**{"pass": hits[1].pass_index}, hit=1)
+        shown.press("N", "N").wait(**{"pass": hits[-1].pass_index}, hit=len(hits) - 1)
+        wrongs = {"lok:1": "no key lok", "outcome:bad": "there are", "loc:x": "write a number", "loc:": "nothing"}
+        for wrong, says in wrongs.items():
+            shown.search(wrong).wait(hits=0)
+            assert says in shown.text(".hv-hits")
+        if record == "events":
+            shown.search("tag:DP0")
+            assert "record='full'" in shown.text(".hv-hits")
+
+
+def test_diff_tells_what_changed(browser: Browser, tmp_path: Path) -> None:
+    trace = seven_cells().trace
+    with offline(browser, TraceView(seven_cells()), tmp_path) as shown:
+        shown.press("x", "End").wait(diff=0, **{"pass": 4})
+        before, after = trace.at(0).words, trace.at(4).words
+        times = cell_times(trace)
+        changed = int(np.count_nonzero(before[times.cells] != after[times.cells]))
+        assert shown.state("changed") == str(changed)
+        assert f"{changed} " in shown.text(".hv-heap .hv-note") or "added" in shown.text(".hv-heap .hv-note")
+
+
+def test_the_inspector_tells_the_life_of_a_cell(browser: Browser, tmp_path: Path) -> None:
+    with offline(browser, TraceView(seven_cells()), tmp_path) as shown:
+        shown.press(".").wait(**{"pass": 1}, selection=8)
+        text = shown.text(".hv-inspector")
+        for part in ("cell 8", "DP0", "region", "1, owner B1/t0", "deferred (take) by B1/t0 at slot 1", "done by B0/t0",
+                     "DP0 e → 1", "why is it waiting", "its owner is B0/t0 of region 0", "age 1"):  # fmt: skip
+            assert part in text, part
+        shown.page.click(".hv-why button:has-text('slot 1')")
+        shown.wait(selection=1)
+        text = shown.text(".hv-inspector")
+        assert "&e{1,2}" in text
+        assert "take by B0/t0 for cell 8" in text
+        assert "publish by B0/t0 for cell 8" in text
+        shown.page.click(".hv-inspector dd:has-text('8') button:text-is('8') >> nth=0")
+        shown.wait(selection=8)
+
+
+def test_source_and_heap_point_at_each_other(browser: Browser, tmp_path: Path) -> None:
+    with offline(browser, TraceView(shared()), tmp_path) as shown:
+        shown.page.click(".hv-source summary")
+        assert SHARED.splitlines()[0] in shown.text(".hv-code")
+        shown.press("Home", "Enter").wait(selection=0)
+        assert shown.text(".hv-code mark").startswith("@main")
+        shown.page.click(".hv-definition >> nth=0")
+        shown.wait(query="def:@range", search="done")
+        assert int(shown.state("hits")) == len(list(shared().trace.find_all("def:@range")))
+
+
+def test_the_overview_zooms_by_dragging_and_seeks_by_clicking(browser: Browser, tmp_path: Path) -> None:
+    with offline(browser, TraceView(shared()), tmp_path) as shown:
+        box = shown.page.locator(".hv-map").bounding_box()
+        assert box is not None
+        x, wide, y = box["x"] + 46, box["width"] - 56, box["y"] + 70
+        shown.page.mouse.click(x + wide * 6.5 / 13, y)
+        shown.wait(**{"pass": 6})
+        shown.page.mouse.move(x + wide * 3.2 / 13, y)
+        shown.page.mouse.down()
+        shown.page.mouse.move(x + wide * 8.8 / 13, y, steps=4)
+        shown.page.mouse.up()
+        shown.wait(range="3-9")
+        assert "passes 3–8" in shown.text(".hv-overview .hv-note")
+        shown.page.mouse.dblclick(x + wide / 2, y)
+        shown.wait(range="0-13")
+        shown.page.focus(".hv-root")
+        shown.page.mouse.wheel(0, -300)
+        shown.page.wait_for_function("() => document.querySelector('.hv-root').dataset.range !== '0-13'")
+        shown.page.mouse.move(x + wide / 2, y + 1)
+        assert "region" in shown.text(".hv-tip")
+        for what in ("frontier", "takes", "writes", "occupancy", "deferrals"):
+            shown.page.select_option("[aria-label='Measure of the overview']", what)
+            shown.wait(measure=what)
+
+
+def test_bookmarks_bring_back_pass_selection_and_view(browser: Browser, tmp_path: Path) -> None:
+    with offline(browser, TraceView(shared()), tmp_path) as shown:
+        shown.press(".", "2", "b").wait(bookmarks=1)
+        marked = shown.state("pass"), shown.state("selection")
+        shown.press("End", "1", "Enter").wait(heap="cells")
+        shown.page.select_option("[aria-label='Bookmarks']", "0")
+        shown.wait(heap="regions", **{"pass": marked[0]}, selection=marked[1])
+
+
+def test_two_traces_stand_beside_each_other(browser: Browser, tmp_path: Path) -> None:
+    other = hv.run(
+        SHARED, machine=hv.Machine(blocks=2, threads_per_block=1, region_size=64, dup="claim"), record="full"
+    )
+    view = TraceView(shared(), compare=other)
+    with offline(browser, view, tmp_path) as shown:
+        shown.wait(compare=True, passB=0)
+        shown.press("ArrowRight", "ArrowRight").wait(**{"pass": 2}, passB=2)
+        shown.page.select_option("[aria-label='How the two playheads go together']", "work")
+        shown.press("End").wait(**{"pass": 13})
+        shown.press("ArrowLeft", "ArrowLeft")
+        mine = shared().trace.interactions[:11].sum()
+        theirs = np.concatenate([[0], np.cumsum(other.trace.interactions)])
+        shown.wait(passB=min(int(np.searchsorted(theirs, mine)), other.trace.n_passes))
+        shown.page.select_option("[aria-label='How the two playheads go together']", "free")
+        at = shown.state("passB")
+        shown.press("Home").wait(**{"pass": 0}, passB=at)
+        shown.page.click(".hv-compare button")
+        shown.wait(**{"pass": view.meta["difference"]["pass"]})
+        shown.press("c").wait(compare=False).press("c").wait(compare=True)
+
+
+def test_both_themes_and_their_change(browser: Browser, tmp_path: Path) -> None:
+    with offline(browser, TraceView(shared(), theme="dark"), tmp_path) as shown:
+        shown.wait(theme="dark")
+    with offline(browser, TraceView(shared()), tmp_path) as shown:
+        shown.wait(theme="light")
+        light = shown.page.locator(".hv-scroll canvas").screenshot()
+        shown.page.evaluate(
+            """() => {
+                document.querySelector('.hv-root').classList.remove('hv-light');
+                document.body.style.setProperty('--jp-layout-color1', '#111111');
+                document.body.style.setProperty('--jp-ui-font-color0', '#eeeeee');
+            }"""
+        )
+        shown.wait(theme="dark")
+        shown.page.wait_for_timeout(100)
+        assert shown.page.locator(".hv-scroll canvas").screenshot() != light
+
+
+def test_motion_is_left_out_when_asked_for(browser: Browser, tmp_path: Path) -> None:
+    with offline(browser, TraceView(shared()), tmp_path) as shown:
+        shown.press("ArrowRight", "ArrowRight").wait(**{"pass": 2}, moves=2)
+        shown.press("Shift+ArrowRight").wait(**{"pass": 12}, moves=2)
+    with offline(browser, TraceView(shared()), tmp_path, reduced_motion="reduce") as shown:
+        shown.press("ArrowRight", "ArrowRight").wait(**{"pass": 2}, moves=0)
+
+
+def test_a_narrow_page_stacks_and_shows_everything(browser: Browser, tmp_path: Path) -> None:
+    with offline(browser, TraceView(shared()), tmp_path) as shown:
+        shown.page.set_viewport_size({"width": 480, "height": 900})
+        shown.wait(narrow=True)
+        assert shown.page.evaluate("() => document.documentElement.scrollWidth") <= 480
+        for part in (".hv-map", ".hv-scroll canvas", ".hv-slider", ".hv-inspector", ".hv-events .hv-list"):
+            box = shown.page.locator(f"{part} >> nth=0").bounding_box()
+            assert box is not None
+            assert box["width"] > 250 or part == ".hv-slider", part
+            assert box["x"] + box["width"] <= 480
+        small = shown.page.evaluate(
+            """() => [...document.querySelectorAll('.hv-root :is(button:not(.hv-link), select, input)')]
+                .map((node) => node.getBoundingClientRect())
+                .filter((box) => box.width && (box.height < 24 || box.width < 24)).length"""
+        )
+        assert small == 0
+
+
+@pytest.mark.parametrize(
+    ("run", "says"),
+    [
+        (lambda: hv.run("@main = &A{1,2}", mode="collapse", limit=0), "0 passes: nothing was run"),
+        (lambda: hv.run(SHARED, machine=MACHINE, record="counts"), "recorded at level counts"),
+        (lambda: hv.run(SHARED, machine=MACHINE), "record='full' shows cell contents"),
+        (lambda: hv.run(SHARED, machine=MACHINE, trace_limit=1), "cut trace"),
+        (lambda: hv.run(SHARED, machine=MACHINE, max_passes=4), "pass limit"),
+        (lambda: hv.run(SHARED, machine=hv.Machine(dup="atomic")), "not order-stable"),
+        (lambda: hv.run("@main = 1(2)", record="full"), "RUNTIME_ERROR"),
+    ],
+    ids=["nothing", "counts", "events", "cut", "limit", "order", "error"],
+)
+def test_what_is_missing_is_said(browser: Browser, tmp_path: Path, run: Any, says: str) -> None:
+    made = run()
+    context = browser.new_context(offline=True, viewport={"width": 1200, "height": 800})
+    shown = Shown(context.new_page())
+    shown.page.goto(TraceView(made).to_html(tmp_path / "a.html").as_uri())
+    shown.page.wait_for_selector(".hv-root[data-passes]")
+    shown.press("End")
+    shown.page.wait_for_timeout(300)
+    whole = shown.page.inner_text(".hv-root") + str(shown.page.get_attribute(".hv-scroll canvas", "aria-label"))
+    drawn = shown.page.get_attribute(".hv-map", "aria-label") or ""
+    assert says in whole + drawn or (says.startswith("recorded") and "level counts" in whole), whole
+    assert shown.complaints == []
+    context.close()
+
+
+def test_a_stall_is_named_and_leads_to_where_it_began(browser: Browser, tmp_path: Path) -> None:
+    run = hv.run("@main = @main", machine=hv.Machine(fuel=1), max_passes=20)
+    table = hv.load(Path(__file__).parents[2] / "notebooks/programs/shared_table.hvm4")
+    waits = hv.run(table, machine=hv.Machine(fuel=100, fork="off"))
+    old = waits.trace.deferrals()
+    longest = old[np.argmax(old["age"])]
+    assert longest["age"] > 10
+    p = int(longest["opened"]) + 10
+    with offline(browser, TraceView(waits, pass_index=p), tmp_path) as shown:
+        assert "has waited" in shown.text(".hv-banner")
+        shown.page.click(".hv-banner button")
+        assert int(shown.state("pass")) < p
+    with offline(browser, TraceView(run, pass_index=15), tmp_path) as shown:
+        assert shown.state("passes") == "20"
+
+
+def test_a_part_of_a_trace_says_so_and_steps_inside_it(browser: Browser, tmp_path: Path) -> None:
+    view = TraceView(shared(), pass_index=4)
+    path = view.to_html(tmp_path / "part.html", passes=(3, 7))
+    context = browser.new_context(offline=True)
+    shown = Shown(context.new_page())
+    shown.page.goto(path.as_uri())
+    shown.ready().press("ArrowRight").wait(**{"pass": 5})
+    assert "part of a trace" in shown.text(".hv-head")
+    assert int(shown.state("events")) == shared().trace.events(5, 6).size
+    shown.press("End").wait(**{"pass": 13})
+    assert shown.complaints == []
+    context.close()
+
+
+def test_hostile_text_is_text_in_every_pane(browser: Browser, tmp_path: Path) -> None:
+    for text in HOSTILE[:15]:
+        with offline(browser, TraceView(hostile(text)), tmp_path) as shown:
+            shown.page.click(".hv-source summary")
+            shown.press("End", "4", "x")
+            for query in (text[:60], "def:@main"):
+                shown.page.fill(".hv-field", query)
+                shown.page.press(".hv-field", "Enter")
+            shown.page.wait_for_timeout(60)
+            made = shown.page.evaluate(
+                "() => [...document.querySelectorAll('.hv-root *')].map((node) => node.tagName.toLowerCase())"
+            )
+            assert not {"script", "img", "svg", "iframe", "a", "style", "object", "math"} & set(made)
+
+
+def test_an_embedded_view_lives_in_a_frame_of_its_own(browser: Browser, tmp_path: Path) -> None:
+    path = tmp_path / "notebook.html"
+    path.write_text(f"<!doctype html><meta charset=utf-8><body>{hv.embed(seven_cells()).data}</body>", encoding="utf-8")
+    context = browser.new_context(offline=True, viewport={"width": 1200, "height": 800})
+    page = context.new_page()
+    complaints: list[str] = []
+    page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
+    page.goto(path.as_uri())
+    frame = page.frame_locator("iframe")
+    frame.locator(".hv-root[data-ready=true]").wait_for(timeout=10_000)
+    frame.locator(".hv-root").press("ArrowRight")
+    frame.locator(".hv-root[data-pass='1']").wait_for(timeout=5_000)
+    assert complaints == []
+    context.close()
