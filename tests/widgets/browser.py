@@ -91,6 +91,7 @@ class Shown:
         lists = f"{self.root} {selector}"
         many = int(self.page.get_attribute(lists, "data-rows") or 0)
         top = 0
+        step = self.page.evaluate("(s) => Math.max(document.querySelector(s).clientHeight - 72, 24)", lists)
         while len(found) < many:
             before = len(found)
             self.page.evaluate("([s, top]) => { document.querySelector(s).scrollTop = top; }", [lists, top])
@@ -101,8 +102,8 @@ class Shown:
                 lists,
             )
             found |= dict(rows)
-            top += 96
-            assert len(found) > before or top < many * 24 + 200, "rows are missing"
+            top += step
+            assert len(found) > before or top < many * 24 + 2 * step, "rows are missing"
         return [found[i] for i in sorted(found)]
 
 
