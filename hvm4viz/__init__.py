@@ -33,10 +33,13 @@ if TYPE_CHECKING:
     from hvm4viz.readback import Term as Term
     from hvm4viz.trace import Trace as Trace
     from hvm4viz.trace import open_trace as open_trace
+    from hvm4viz.trace.compare import Comparison as Comparison
+    from hvm4viz.trace.compare import compare as compare
     from hvm4viz.widgets.trace_view import TraceView as TraceView
     from hvm4viz.widgets.trace_view import embed as embed
 
 __all__ = [
+    "Comparison",
     "Heap",
     "HeapBuilder",
     "Hvm4vizError",
@@ -49,6 +52,7 @@ __all__ = [
     "Term",
     "Trace",
     "TraceView",
+    "compare",
     "devices",
     "doctor",
     "embed",
@@ -66,11 +70,13 @@ __all__ = [
 ]
 
 _LATER = {
+    "Comparison": "hvm4viz.trace.compare",
     "Heap": "hvm4viz.heap",
     "HeapBuilder": "hvm4viz.heap",
     "Term": "hvm4viz.readback",
     "Trace": "hvm4viz.trace",
     "TraceView": "hvm4viz.widgets.trace_view",
+    "compare": "hvm4viz.trace.compare",
     "devices": "hvm4viz.device",
     "embed": "hvm4viz.widgets.trace_view",
     "kernel": "hvm4viz.kernel_text.source",

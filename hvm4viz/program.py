@@ -160,11 +160,14 @@ def reread(files: Sequence[tuple[str, str]], units: Sequence[int]) -> Program:
     """
     base = Path(Path.cwd().anchor, "hvm4viz", *("files",) * 64)  # a place that is none, deep enough for names with ..
     given = set(units)
-    included = {(base / name).resolve(): text for place, (name, text) in enumerate(files) if place not in given}
+    try:
+        paths = [(base / name).resolve() for name, _ in files]
+    except (ValueError, OSError, RuntimeError) as fault:  # a NUL or a surrogate in the name, a loop of links
+        raise ProgramError(f"a recorded file has a name that is no path: {fault}") from None
+    included = {paths[place]: text for place, (_, text) in enumerate(files) if place not in given}
     parts: list[Unit] = []
     for place in units:
-        name, text = files[place]
-        path = (base / name).resolve()
+        (name, text), path = files[place], paths[place]
         root = Path(path.anchor)
         parts.append(Unit(_source(name, text), path.parent, root, None if path in included else path))
     return _program(tuple(parts), _Given(included))

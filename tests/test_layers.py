@@ -44,7 +44,7 @@ LAYERS = (
     {"golden"},
     {"options", "arguments", "outputs", "completion", "lab", "streams", "bench", "selftest", "health", "doctor"},
     {"commands", "magics"},
-    {"bench.command"},
+    {"bench.command", "trace_commands"},
     {"cli"},
     {"__init__"},
     {"__main__"},

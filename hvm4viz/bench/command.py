@@ -11,6 +11,8 @@ from hvm4viz.arguments import add_options, run_arguments
 from hvm4viz.bench.programs import samples
 from hvm4viz.bench.protocols import measure_protocols
 from hvm4viz.bench.report import as_markdown, provenance
+from hvm4viz.bench.traces import Size, measure_made_up, measure_recordings
+from hvm4viz.bench.traces import as_markdown as recordings_as_markdown
 from hvm4viz.commands import CODES, OK
 from hvm4viz.streams import complain, note, put
 
@@ -38,6 +40,53 @@ def add_bench(verbs: Any) -> None:
     parser.add_argument("--json", action="store_true", help="print every number as one JSON object")
     add_options(parser, "shell", only=_OPTIONS)
     parser.set_defaults(command=bench_protocols)
+    parser = kinds.add_parser(
+        "trace",
+        help="what recording costs, and how fast a recording answers",
+        description="What recording costs at each level, what a recording weighs, and how fast it answers: medians of "
+        "runs in turn.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("programs", nargs="*", metavar="PROGRAM", help="a name or a file (default: a few of ours)")
+    parser.add_argument("--rounds", type=int, default=5, metavar="N", help="runs at each level (default: 5)")
+    parser.add_argument(
+        "--made-up",
+        nargs=4,
+        type=int,
+        metavar=("PASSES", "ENTRIES", "CELLS", "CHANGED"),
+        help="a made-up recording besides: entries and changed cells are those of each pass",
+    )
+    parser.add_argument("--json", action="store_true", help="print every number as one JSON object")
+    add_options(parser, "shell", only=(*_OPTIONS, "dup", "owner_unit", "defer"))
+    parser.set_defaults(command=bench_trace)
+
+
+_RECORDED: Final = ("shared_table", "cheapest_change", "queens", "map_fold")
+"""Programs whose recordings are measured unless others are named: many deferrals, many passes, a wide run, no event."""
+
+
+def bench_trace(given: argparse.Namespace) -> int:
+    """Measure recordings; print two tables."""
+    from hvm4viz.device import open_device
+
+    arguments = run_arguments(given, "shell")
+    machine = arguments["machine"]
+    programs = samples(given.programs or _RECORDED)
+    device = open_device(arguments.get("device", "auto"), workers=arguments.get("workers"))
+    found = measure_recordings(
+        programs,
+        machine=machine,
+        rounds=given.rounds,
+        device=device,
+        on_program=lambda name: note(f"recording {name}"),
+    )
+    if given.made_up:
+        if min(given.made_up) < 1:
+            raise ValueError(f"--made-up {' '.join(map(str, given.made_up))}: every number must be 1 or more")
+        note("making up a recording")
+        found.append(measure_made_up(Size(*given.made_up)))
+    put(json.dumps([asdict(each) for each in found]) if given.json else recordings_as_markdown(found))
+    return OK
 
 
 def bench_protocols(given: argparse.Namespace) -> int:

@@ -28,7 +28,8 @@ from hvm4viz.trace.columns import (
 )
 from hvm4viz.trace.keyframes import Keyframes, Watched
 from hvm4viz.trace.trace import Trace
-from hvm4viz.trace.writer import Writer, trace_path
+from hvm4viz.trace.whole import file_path
+from hvm4viz.trace.writer import Writer
 
 Level = Literal["off", "counts", "events", "full"]
 """How much a recorder keeps; each level holds all that the ones before it hold."""
@@ -125,7 +126,7 @@ class Recorder:
         self._devices: dict[str, int] = {}
         self._flushed_at = time.monotonic()
         self._trace: Trace | None = None
-        self.path = None if path is None else trace_path(path)
+        self.path = None if path is None else file_path(path, what="trace file")
         self.failure: TraceError | None = None
         self._writer: Writer | None = None
         self._n_written = 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,12 @@ from hvm4viz.resuming import resume_trace
 from hvm4viz.trace.deferrals import deferral_pairs, match_deferrals
 from hvm4viz.trace.diff import HeapDiff, heap_diff
 from hvm4viz.trace.digest import is_ordered, trace_digest
+from hvm4viz.trace.export.to_csv import to_csv
+from hvm4viz.trace.export.to_dot import to_dot
+from hvm4viz.trace.export.to_graphml import to_graphml
+from hvm4viz.trace.export.to_npz import to_npz
+from hvm4viz.trace.export.to_parquet import to_parquet
+from hvm4viz.trace.export.to_perfetto import to_perfetto
 from hvm4viz.trace.find import Hit, search
 from hvm4viz.trace.graph import cell_graph
 from hvm4viz.trace.heaps import Heaps, check_heap
@@ -398,3 +404,67 @@ class Trace(Recorded):
             If the file is there already and ``overwrite`` was not asked for.
         """
         return save_trace(self, path, overwrite=overwrite)
+
+    # As other tools read it; each answers with the path, and writes a whole file or none.
+
+    def to_csv(self, path: str | Path, *, table: str = "deferrals", overwrite: bool = False) -> Path:
+        """Write one table as comma-separated values, with a line of names.
+
+        Parameters
+        ----------
+        path : path-like
+            The file.
+        table : str
+            ``passes``, ``events``, ``deferrals``, ``pairs``, ``outcomes``, ``rules``, ``cells``, ``remote``, ``given``;
+            at level ``full`` also ``ops`` and ``deltas``.
+        overwrite : bool
+            Whether it may replace a file that is there.
+
+        Raises
+        ------
+        ValueError
+            If there is no such table.
+        TraceError
+            If the trace does not hold it, or the file cannot be written.
+        """
+        return to_csv(self, path, table=table, overwrite=overwrite)
+
+    def to_parquet(self, path: str | Path, *, table: str = "deferrals", overwrite: bool = False) -> Path:
+        """Write one table as a Parquet file; see ``to_csv``."""
+        return to_parquet(self, path, table=table, overwrite=overwrite)
+
+    def to_npz(self, path: str | Path, *, table: str = "deferrals", overwrite: bool = False) -> Path:
+        """Write one table as a NumPy archive, an array a column; see ``to_csv``.
+
+        Outcomes, reasons, operations and rules are numbers; ``NAME_names`` has their names.
+        """
+        return to_npz(self, path, table=table, overwrite=overwrite)
+
+    def to_dot(self, path: str | Path, p: int, *, overwrite: bool = False, **options: Any) -> Path:
+        """Write the cells around a cell at the start of pass p for Graphviz; options as in ``graph``."""
+        return to_dot(self, path, p, overwrite=overwrite, **options)
+
+    def to_graphml(self, path: str | Path, p: int, *, overwrite: bool = False, **options: Any) -> Path:
+        """Write the cells around a cell at the start of pass p as GraphML; options as in ``graph``."""
+        return to_graphml(self, path, p, overwrite=overwrite, **options)
+
+    def to_perfetto(
+        self, path: str | Path, *, clock: Literal["pass", "time"] = "pass", overwrite: bool = False
+    ) -> Path:
+        """Write a trace for ui.perfetto.dev: a track a region, a slice a pass, arrows of deferrals, counters.
+
+        Parameters
+        ----------
+        path : path-like
+            The file.
+        clock : {"pass", "time"}
+            Whether every pass is a millisecond long, or as long as it took.
+        overwrite : bool
+            Whether it may replace a file that is there.
+
+        Raises
+        ------
+        TraceError
+            If no events were recorded, the package ``perfetto`` is not installed, or the file cannot be written.
+        """
+        return to_perfetto(self, path, clock=clock, overwrite=overwrite)

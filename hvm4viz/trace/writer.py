@@ -17,6 +17,7 @@ from hvm4viz.events import RunEnd, RunHeader
 from hvm4viz.trace import format as fmt
 from hvm4viz.trace.arrow import pa
 from hvm4viz.trace.columns import merge
+from hvm4viz.trace.whole import file_path, whole_file
 
 if TYPE_CHECKING:
     from hvm4viz.trace.columns import Chunk
@@ -33,24 +34,6 @@ SMALL_BYTES: Final = 1 << 16
 
 MESSAGE_CHARS_MAX: Final = 1 << 16
 """Characters of the message that a file keeps."""
-
-
-def trace_path(path: str | Path) -> Path:
-    """Return a path as given, if it can name a file.
-
-    Raises
-    ------
-    TraceError
-        If it is empty, has a null character, or is a folder.
-    """
-    if path == "":
-        raise TraceError("the name of the trace file is empty; write one, such as run.hvt")
-    if "\0" in str(path):
-        raise TraceError(f"{str(path)!r}: the name of a trace file cannot have a null character")
-    path = Path(path)
-    if path.is_dir():
-        raise TraceError(f"{path}: this is a folder; name a file in it, such as {path / 'run.hvt'}")
-    return path
 
 
 class Writer:
@@ -76,7 +59,7 @@ class Writer:
     """
 
     def __init__(self, path: str | Path, header: RunHeader, level: str, *, sync: bool = False) -> None:
-        self.path = trace_path(path)
+        self.path = file_path(path, what="trace file")
         self._sync = sync
         self._sink = _Sink(self.path)
         self._number = 0
@@ -110,7 +93,7 @@ class Writer:
         for batch, facts in fmt.to_batches(chunk, self._columns):
             self._put(batch, {**facts, "devices": devices})
 
-    def close(self, end: RunEnd | None, *, digest: str | None = None, state: bytes = b"", sync: bool = False) -> None:
+    def close(self, end: RunEnd | None, *, digest: str | None = None, state: bytes = b"") -> None:
         """Append the closing batch and the footer.
 
         Parameters
@@ -121,8 +104,6 @@ class Writer:
             The trace digest, where there is one.
         state : bytes
             State of the machine at the end, of a run that can go on.
-        sync : bool
-            Whether all of the file is to be on the disk.
         """
         facts: dict[str, Any] = {"kind": "end", "digest": digest, "raw": fmt.hex_crc(self._sink.crc)}
         extra: dict[bytes, bytes] = {}
@@ -134,7 +115,7 @@ class Writer:
         if state:
             extra[fmt.STATE_KEY] = self._checked(fmt.pack_array(np.frombuffer(state, np.uint8)), "the machine's state")
         try:
-            self._put(fmt.no_rows(self._columns), facts, extra, footer=True, sync=sync)
+            self._put(fmt.no_rows(self._columns), facts, extra, footer=True)
         finally:
             self._sink.abandon()
 
@@ -157,7 +138,6 @@ class Writer:
         extra: Mapping[bytes, bytes] | None = None,
         *,
         footer: bool = False,
-        sync: bool = False,
     ) -> None:
         """Append one batch, whole or not at all."""
         metadata = {fmt.BATCH_KEY: fmt.to_json({**facts, "batch": self._number, "chain": self._chain}), **(extra or {})}
@@ -166,7 +146,7 @@ class Writer:
             self._stream.write_batch(batch, custom_metadata={**metadata, fmt.CRC_KEY: crc})
             if footer:
                 self._stream.close()
-            self._sink.flush_batch(sync=sync or self._sync)
+            self._sink.flush_batch(sync=self._sync)
         except OSError as error:
             due = self._sink.pending_bytes
             self._sink.abandon()
@@ -259,42 +239,15 @@ class _Sink:
 
 def save_trace(trace: Trace, path: str | Path, *, overwrite: bool = False) -> Path:
     """Write a trace to a file, completely or not at all: beside it first, then under its name."""
-    path = trace_path(path)
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    if not overwrite and path.exists():
-        raise TraceExists(f"{path}: a file of that name is already there; choose another name, or overwrite=True")
-    writer = Writer(part, trace.header, trace.level)
-    try:
-        for chunk in merge(trace.chunks, CHUNK_BYTES):
-            writer.write(chunk, trace.devices)
-        writer.close(trace.end, digest=trace.digest_or_none(), state=trace.final_state, sync=True)
-        _rename(part, path, overwrite=overwrite)
-    finally:
-        writer.abandon()
-        part.unlink(missing_ok=True)
-    return path
-
-
-def _rename(part: Path, path: Path, *, overwrite: bool) -> None:
-    try:
-        if overwrite:
-            part.replace(path)
-        else:
-            _link(part, path)
-    except FileExistsError:
-        raise TraceExists(f"{path}: a file of that name is already there; choose another name") from None
-    except OSError as error:
-        raise TraceError(f"{path}: the trace cannot be saved under this name: {error.strerror or error}") from error
-
-
-def _link(part: Path, path: Path) -> None:
-    """Give the file its name; unlike a rename, this fails if the name was taken meanwhile."""
-    try:
-        os.link(part, path)
-    except FileExistsError:
-        raise
-    except OSError:
-        part.rename(path)  # a file system without links
+    with whole_file(path, overwrite=overwrite, what="trace file") as part:
+        writer = Writer(part, trace.header, trace.level)
+        try:
+            for chunk in merge(trace.chunks, CHUNK_BYTES):
+                writer.write(chunk, trace.devices)
+            writer.close(trace.end, digest=trace.digest_or_none(), state=trace.final_state)
+        finally:
+            writer.abandon()
+    return Path(path)
 
 
 def _header_facts(header: RunHeader, level: str) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from hvm4viz.errors import TraceError, TraceExists
-from hvm4viz.trace import open_trace, recorder, writer
+from hvm4viz.trace import open_trace, recorder, whole
 from tests.trace.records import record, wide_passes
 
 ROOT = Path(__file__).parents[2]
@@ -90,13 +90,13 @@ def test_saving_never_overwrites_unless_told(tmp_path: Path) -> None:
 def test_a_name_taken_meanwhile_is_not_overwritten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "run.hvt"
     trace = record(wide_passes(WIDTHS))
-    real = writer._rename
+    real = whole._rename
 
     def late(part: Path, path: Path, *, overwrite: bool) -> None:
         path.write_text("theirs")
         real(part, path, overwrite=overwrite)
 
-    monkeypatch.setattr(writer, "_rename", late)
+    monkeypatch.setattr(whole, "_rename", late)
     with pytest.raises(TraceExists):
         trace.save(path)
     assert path.read_text() == "theirs"
@@ -117,7 +117,7 @@ def test_saving_that_fails_leaves_nothing(tmp_path: Path, monkeypatch: pytest.Mo
     trace = record(wide_passes(WIDTHS))
     if call == "link":
         monkeypatch.setattr(Path, "rename", _fails)
-    monkeypatch.setattr(writer.os, call, _fails)
+    monkeypatch.setattr(whole.os, call, _fails)
     with pytest.raises(TraceError, match="no space"):
         trace.save(tmp_path / "run.hvt")
     assert names(tmp_path) == []
