@@ -12,34 +12,41 @@ from hvm4viz.errors import KernelFault
 from hvm4viz.events import NO_OPS, OP
 
 LOG_HEAD: Final = 8
-LOG_ITEMS: Final = 1 << 18
-"""Items that all threads together may log in a pass; what is more, the heap comparison finds."""
+LOG_CHUNK: Final = 64
+LOG_ROOM: Final = LOG_CHUNK - 2
+LOG_ITEMS: Final = 1 << 24
+"""Words of the log, at least: 128 MiB that take no room until they are used."""
 
-LOG_ITEMS_MIN: Final = 64
+LOG_CHUNKS_MIN: Final = 4
+"""Chunks a thread, at least."""
+
 SHADOW_HEAD: Final = 8
 SHADOW_PASSES: Final = 4095
 SHADOW_MANY: Final = 0xFFFFF
 _KINDS: Final = ("plain write", "plain read", "atomic write", "atomic read")
 _WRITE, _OP, _EVENT = 1, 2, 3
+_CUT, _LOST = 1, 2
 
 
 class Log:
     """What each thread wrote, and did to slots, in one pass (``kernels/watch.h``).
 
+    Threads take chunks of it as they need them. Half of them are for operations alone: writes that find no room are
+    found by comparing the heap, but nothing else tells of an operation.
+
     Parameters
     ----------
     device : Device
     threads : int
-        Logical threads; one part more is the join's.
+        Logical threads.
     """
 
     def __init__(self, device: Device, threads: int) -> None:
         self._device = device
-        self.size = max(LOG_ITEMS_MIN, LOG_ITEMS // (threads + 1))
-        self.buffer: Buffer = device.buffer(8 * (LOG_HEAD + (threads + 1) * self.size))
+        self.chunks = max(LOG_ITEMS // LOG_CHUNK, LOG_CHUNKS_MIN * (threads + 1))
+        self.buffer: Buffer = device.buffer(8 * (LOG_HEAD + self.chunks * LOG_CHUNK))
         self._words: NDArray[np.uint64] = view(self.buffer, np.uint64)
-        self._words[0] = self.size
-        self._counts = self._words[LOG_HEAD :: self.size][: threads + 1]
+        self._words[0] = self.chunks
 
     def read(
         self, first: NDArray[np.uint32], ran: NDArray[np.bool_]
@@ -57,23 +64,33 @@ class Log:
         -------
         ops : ndarray of OP
         written : ndarray of int64 or None
-            Cells that were written, in any order, some twice; None if a thread wrote more than its part holds.
+            Cells that were written, in any order, some twice; None if some were left out.
+
+        Raises
+        ------
+        KernelFault
+            If there were more operations than the log holds.
         """
-        self._device.pull(self.buffer)
-        counts = self._counts.astype(np.int64)
-        self._counts[:] = 0
-        self._device.push(self.buffer)
-        used = np.flatnonzero(counts)
-        is_whole = bool((counts < self.size).all())
-        counts = np.minimum(counts, self.size - 1)
-        if not len(used):
+        self._device.pull(self.buffer, 8 * LOG_HEAD)
+        taken, lost = (int(n) & 0xFFFFFFFF for n in self._words[1:3])
+        self._words[1:3] = 0
+        self._device.push(self.buffer, 8 * LOG_HEAD)
+        if lost == _LOST:
+            raise KernelFault(
+                f"a pass did more on slots than record='full' has room for, {self.chunks * LOG_ROOM:,} operations; use "
+                "Machine(fuel=...) with less fuel, or record='events'"
+            )
+        if not taken:
             return NO_OPS, np.empty(0, np.int64)
-        items = np.concatenate(
-            [self._words[LOG_HEAD + t * self.size + 1 :][: counts[t]] for t in used.tolist()]
-        ).astype(np.int64)
-        thread = np.repeat(used, counts[used])
+        self._device.pull(self.buffer, 8 * (LOG_HEAD + taken * LOG_CHUNK))
+        chunks = self._words[LOG_HEAD:][: taken * LOG_CHUNK].reshape(taken, LOG_CHUNK)
+        chunks = chunks[np.argsort(chunks[:, 0], kind="stable")].astype(np.int64)
+        is_used = np.arange(LOG_ROOM) < chunks[:, 1:2]
+        items = chunks[:, 2:][is_used]
+        thread = np.repeat(chunks[:, 0] >> 32, chunks[:, 1])
         kind, high, low = items >> 60, (items >> 32) & 0x0FFFFFFF, items & 0xFFFFFFFF
-        return _operations(kind, high, low, thread, first, ran), _cells(kind, high, low) if is_whole else None
+        written = None if lost == _CUT else _cells(kind, high, low)
+        return _operations(kind, high, low, thread, first, ran), written
 
 
 def _operations(

@@ -439,7 +439,7 @@ ENTRY(deal_frontier)(
     BUFFER(Atomic32, all, 18), BUFFER(uint, keys, 19), BUFFER(const uint, step, 20), GRID_INDEX) {
   GRID_INDEX_BODY
   if (index >= params->threads) return;  // parts are fewer
-  Join join = {params, states, frontier, next, records, items, events, stack, cursor, owner, sum, halves, inject, log, index};
+  Join join = {params, states, frontier, next, records, items, events, stack, cursor, owner, sum, halves, inject, log, index, 0};
   Deal deal = {&join, all, flags, keys};
   THREAD Deal* d = &deal;
   const uint is = step[0], threads = params->threads;

@@ -62,14 +62,10 @@ FUNC void heap_bind(THREAD Worker* w, DEVICE ulong* heap, DEVICE ulong* log, DEV
   DEVICE Atomic32* halves = (DEVICE Atomic32*)heap;
 #ifdef WATCHED
   w->watch.heap = heap;
-  w->watch.log_count = w->watch.log_max = 0u;
-#ifdef WATCH_LOG
-  if (log) {
-    w->watch.log_max = (uint)log[0] - 1u;
-    w->watch.log = log + LOG_HEAD + (ulong)me * log[0];
-    w->watch.log_count = (uint)w->watch.log[0];
-  }
-#endif
+  w->watch.log = log;
+  w->watch.chunk = 0;
+  w->watch.items = w->watch.chunks = 0u;
+  w->watch.is_cut = w->watch.is_lost = false;
   w->watch.shadow = shadow;
   w->watch.me = me;
   w->watch.epoch = now % 4095u + 1u;
@@ -85,7 +81,7 @@ FUNC void heap_bind(THREAD Worker* w, DEVICE ulong* heap, DEVICE ulong* log, DEV
 
 FUNC void heap_unbind(THREAD Worker* w) {
 #ifdef WATCH_LOG
-  w->watch.log[0] = w->watch.log_count;
+  if (w->watch.chunk) w->watch.chunk[1] = (ulong)w->watch.items;
 #else
   (void)w;
 #endif

@@ -20,15 +20,20 @@ struct Join {
   DEVICE Atomic32* halves;    // the heap, for the marks of stuck slots
   const DEVICE uint* inject;  // number, then cells that the host wants reduced: fresh entries behind all others
   DEVICE ulong* log;          // where the join's own writes to the heap are told of (watch.h)
-  uint log_part;
+  uint who;
+  DEVICE ulong* chunk;  // of the log, being filled
 };
 
-// Between passes nobody else is at work; what is written then goes into the log's last part.
 FUNC void join_log_write(THREAD Join* j, uint cell) {
 #ifdef WATCH_LOG
-  DEVICE ulong* part = j->log + LOG_HEAD + (ulong)j->log_part * j->log[0];
-  part[0] += (ulong)1;
-  if (part[0] < j->log[0]) part[part[0]] = ((ulong)LOG_WRITE << 60) | ((ulong)1 << 32) | (ulong)cell;
+  if (!j->chunk || j->chunk[1] == (ulong)LOG_ROOM) {
+    j->chunk = watch_log_take(j->log, LOG_WRITE);
+    if (!j->chunk) return;
+    j->chunk[0] = ((ulong)j->who << 32) | (ulong)0xFFFFFFFFu;  // behind all of the pass
+    j->chunk[1] = (ulong)0;
+  }
+  j->chunk[2u + (uint)j->chunk[1]] = ((ulong)LOG_WRITE << 60) | ((ulong)1 << 32) | (ulong)cell;
+  j->chunk[1] += (ulong)1;
 #else
   (void)j; (void)cell;
 #endif
@@ -312,7 +317,7 @@ ENTRY(join_frontier)(
   GRID_INDEX_BODY
   if (index >= 1u) return;
   // sizes: entries that next holds, items, records and stack
-  Join join = {params, states, frontier, next, records, items, events, stack, cursor, owner, sum, halves, inject, log, params->threads};
+  Join join = {params, states, frontier, next, records, items, events, stack, cursor, owner, sum, halves, inject, log, params->threads, 0};
   THREAD Join* j = &join;
   const uint threads = params->threads;
   for (uint t = 0u; t < threads; t++) cursor[t] = 0u;

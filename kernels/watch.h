@@ -25,11 +25,16 @@ static bool sim_swap_if32(uint* at, uint seen, uint word);
 static void sim_op(uint op, uint slot, uint side);  // an operation on a slot is about to be done
 #endif
 
-// log: items of a thread, behind their number: kind << 60 | count << 32 | cell
+// log: chunks that threads take as they need them, [thread << 32 | which of its chunks][number of items], then items, each
+// kind << 60 | count << 32 | cell
 #define LOG_WRITE 1u   // count cells from cell on were written
 #define LOG_OP 2u      // count: operation | side << 8, on the slot at cell
 #define LOG_EVENT 3u   // the thread's entry number cell begins
-#define LOG_HEAD 8u    // words in front of the threads' parts; the first tells how many each has
+#define LOG_HEAD 8u    // words in front of the chunks: how many there are, how many are taken, LOG_CUT or LOG_LOST
+#define LOG_CHUNK 64u  // words of a chunk
+#define LOG_ROOM 62u   // items of it
+#define LOG_CUT 1u     // writes were left out: they may take half of the chunks, so that operations have room
+#define LOG_LOST 2u    // operations were left out, too
 
 // shadow: in front what was found first; behind it four words per half cell: plain write, plain read, atomic write, atomic
 // read, each with the thread that did it last and the epoch of the pass (the host clears the words when epochs start anew)
@@ -43,21 +48,54 @@ static void sim_op(uint op, uint slot, uint side);  // an operation on a slot is
 
 struct Watch {
   const DEVICE ulong* heap;
-  DEVICE ulong* log;
-  uint log_count, log_max;
+  DEVICE ulong* log;    // null: nobody reads it
+  DEVICE ulong* chunk;  // what is being filled
+  uint items, chunks;   // items in it; chunks of this thread
+  bool is_cut, is_lost;
   DEVICE Atomic32* shadow;
   uint me, epoch;
 };
+
+// Take a chunk for an item of some kind; null if there is none left for it.
+FUNC DEVICE ulong* watch_log_take(DEVICE ulong* log, uint kind) {
+  const uint all = (uint)log[0];
+  DEVICE Atomic32* taken = (DEVICE Atomic32*)(log + 1);
+  DEVICE Atomic32* lost = (DEVICE Atomic32*)(log + 2);
+  if (kind == LOG_WRITE && atomic_read(taken) >= all / 2u) {
+    atomic_top(lost, LOG_CUT);
+    return 0;
+  }
+  const uint number = atomic_next(taken, 1u);
+  if (number < all) return log + LOG_HEAD + (ulong)LOG_CHUNK * (ulong)number;
+  atomic_top(lost, kind == LOG_WRITE ? LOG_CUT : LOG_LOST);
+  return 0;
+}
+
+FUNC bool watch_log_room(THREAD Watch* watch, uint kind) {
+  if (kind == LOG_WRITE ? watch->is_cut : watch->is_lost) return false;
+  if (watch->chunk && watch->items < LOG_ROOM) return true;
+  DEVICE ulong* next = watch_log_take(watch->log, kind);
+  if (!next) {
+    watch->is_cut = true;
+    watch->is_lost = kind != LOG_WRITE;
+    return false;
+  }
+  if (watch->chunk) watch->chunk[1] = (ulong)watch->items;
+  watch->chunk = next;
+  next[0] = ((ulong)watch->me << 32) | (ulong)watch->chunks;
+  watch->chunks += 1u;
+  watch->items = 0u;
+  return true;
+}
 
 FUNC void watch_log(THREAD Watch* watch, uint kind, uint high, uint low) {
 #ifdef WATCH_YIELD
   if (kind == LOG_OP) sim_op(high & 0xFFu, low, high >> 8);
 #endif
 #ifdef WATCH_LOG
-  if (watch->log_count < watch->log_max) {
-    watch->log[1u + watch->log_count] = ((ulong)kind << 60) | ((ulong)high << 32) | (ulong)low;
-  }
-  watch->log_count += 1u;
+  if (!watch->log || !watch_log_room(watch, kind)) return;
+  watch->chunk[2u + watch->items] = ((ulong)kind << 60) | ((ulong)high << 32) | (ulong)low;
+  watch->items += 1u;
 #else
   (void)watch; (void)kind; (void)high; (void)low;
 #endif
@@ -66,13 +104,13 @@ FUNC void watch_log(THREAD Watch* watch, uint kind, uint high, uint low) {
 // Cells are often written one after the other: one item for a run of them.
 FUNC void watch_log_write(THREAD Watch* watch, uint cell) {
 #ifdef WATCH_LOG
-  if (watch->log_count > 0u && watch->log_count <= watch->log_max) {
-    const ulong last = watch->log[watch->log_count];
+  if (watch->chunk && watch->items > 0u && !watch->is_cut) {
+    const ulong last = watch->chunk[1u + watch->items];
     const uint n = (uint)(last >> 32) & 0x0FFFFFFFu, from = (uint)last;
     if ((uint)(last >> 60) == LOG_WRITE) {
       if (cell - from < n) return;
       if (cell - from == n && n < 0x0FFFFFFFu) {
-        watch->log[watch->log_count] = last + ((ulong)1 << 32);
+        watch->chunk[1u + watch->items] = last + ((ulong)1 << 32);
         return;
       }
     }
