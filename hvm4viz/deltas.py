@@ -12,8 +12,11 @@ from hvm4viz.events import DELTA, NO_DELTAS
 STEP_CELLS: Final = 1 << 16
 """Cells compared at a time: they stay in the processor's cache."""
 
-SORT_COSTS: Final = 4
-"""How many times as long it takes to look up a written cell, and put it in its place, as to compare the next one."""
+LOOKUP_COSTS: Final = 4
+"""How many times as long it takes to look up a written cell as to compare the next one."""
+
+SORT_COSTS: Final = 64
+"""How many times as long it takes to sort a cell as to look at a byte."""
 
 
 class Mirror:
@@ -47,10 +50,8 @@ class Mirror:
         deltas : ndarray of DELTA, shape (n_changed,)
             Ascending by cell, only cells that differ.
         """
-        if written is not None and written.size * SORT_COSTS < cells:
-            at = written[self._words[written] != self._before[written]]
-            at = np.sort(at)
-            at = at[np.flatnonzero(np.diff(at, prepend=-1))]
+        if written is not None and written.size * LOOKUP_COSTS < cells:
+            at = _once(written[self._words[written] != self._before[written]], cells)
         else:
             at = self._differing(cells)
         if not at.size:
@@ -70,3 +71,13 @@ class Mirror:
             for stop in (min(start + STEP_CELLS, cells),)
         ]
         return np.concatenate(found) if found else np.empty(0, np.intp)
+
+
+def _once(cells: NDArray[Any], n_cells: int) -> NDArray[Any]:
+    """Return cells in ascending order, each once: of many by marking them, of few by sorting."""
+    if cells.size * SORT_COSTS > n_cells:
+        is_there = np.zeros(n_cells, bool)
+        is_there[cells] = True
+        return np.flatnonzero(is_there)
+    found = np.sort(cells)
+    return found[np.flatnonzero(np.diff(found, prepend=-1))]

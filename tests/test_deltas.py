@@ -13,10 +13,14 @@ def by_hand(before: np.ndarray, after: np.ndarray) -> list[tuple[int, int, int]]
     return [(i, int(a), int(b)) for i, (a, b) in enumerate(zip(before, after, strict=True)) if a != b]
 
 
+@pytest.mark.parametrize("sort_costs", [0, 64, 10**6])
 @pytest.mark.parametrize("step", [1, 7, 1 << 16])
 @pytest.mark.parametrize("log", ["none", "exact", "more", "twice", "most"])
-def test_changes_are_told_once_each_in_order(monkeypatch: pytest.MonkeyPatch, step: int, log: str) -> None:
+def test_changes_are_told_once_each_in_order(
+    monkeypatch: pytest.MonkeyPatch, step: int, log: str, sort_costs: int
+) -> None:
     monkeypatch.setattr(deltas, "STEP_CELLS", step)
+    monkeypatch.setattr(deltas, "SORT_COSTS", sort_costs)
     rng = np.random.default_rng(step)
     words = rng.integers(0, 9, 1000).astype(np.uint64)
     mirror = Mirror(words, 500)
