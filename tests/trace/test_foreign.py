@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import hvm4viz as hv
 from hvm4viz.trace import Trace
 from hvm4viz.trace.format import schema
 from tests.trace.records import record, wide_passes
@@ -65,6 +66,33 @@ def test_pyarrow_alone_reads_every_event(path: Path, trace: Trace) -> None:
     assert [sum(count for _, count in row) for row in found["rules"]] == WIDTHS
 
 
+FULL = """
+import json, sys
+import pyarrow as pa
+import pyarrow.ipc
+table = pyarrow.ipc.open_file(sys.argv[1]).read_all()
+found = {}
+for name in ("deltas", "ops", "image"):
+    lists = table[name].combine_chunks()
+    values = lists.flatten()
+    found[name] = [lists.value_parent_indices().to_pylist(), *(values.field(i).to_pylist() for i in range(len(values.type)))]
+found["foreign"] = [name for name in sys.modules if name.split(".")[0] == "hvm4viz"]
+print(json.dumps(found))
+"""
+
+
+def test_pyarrow_alone_reads_every_changed_cell(tmp_path: Path) -> None:
+    run = hv.run("@main = ! &x = [1 + 1, 2]; #P{x, x}", record="full", save=tmp_path / "run.hvt", progress=False)
+    shown = subprocess.run(
+        [sys.executable, "-I", "-c", FULL, str(tmp_path / "run.hvt")], check=True, capture_output=True, text=True
+    ).stdout
+    found = json.loads(shown)
+    assert found["foreign"] == []
+    for name, values in (("deltas", run.trace.deltas()), ("ops", run.trace.long_table("ops"))):
+        assert found[name][1:] == [values[field].tolist() for field in values.dtype.names or ()]
+        assert len(found[name][0]) == values.size > 0
+
+
 def lines_of_the_page() -> list[str]:
     return [
         block for block in re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL) if "hvm4viz" not in block
@@ -75,7 +103,12 @@ def lines_of_the_page() -> list[str]:
     ("block", "library"), list(zip(lines_of_the_page(), ("pandas", "polars", "duckdb"), strict=True))
 )
 def test_the_lines_on_the_page_work(
-    path: Path, trace: Trace, block: str, library: str, monkeypatch: pytest.MonkeyPatch
+    path: Path,
+    trace: Trace,
+    block: str,
+    library: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     if importlib.util.find_spec(library) is None:
         pytest.skip(f"{library} is not installed")
@@ -85,9 +118,14 @@ def test_the_lines_on_the_page_work(
     exec("import pyarrow.ipc\n" + ("" if library == "pandas" else f"import {library}\n"), names)
     monkeypatch.chdir(path.parent)
     exec(block, names)
+    outcomes, counts = np.unique(trace.events()["outcome"], return_counts=True)
     if library == "pandas":
         frame: object = names["frame"]
         assert np.array_equal(frame["pass"], trace.passes())  # type: ignore[index]
+    else:  # both print entries by outcome
+        printed = capsys.readouterr().out
+        for outcome, count in zip(outcomes.tolist(), counts.tolist(), strict=True):
+            assert re.search(rf"\b{outcome}\b.*\b{count}\b", printed)
 
 
 def test_the_page_names_every_column() -> None:
