@@ -49,6 +49,20 @@ def test_no_schedule_makes_threads_meet_where_they_must_not(model: Model, protoc
     assert found.is_complete
 
 
+@pytest.mark.parametrize("dup", ["owner", "claim"])
+@pytest.mark.parametrize(
+    "name", ["pair_others", "nested", "stuck", "filled_late_by_other", "cancelled_holder", "room_9"]
+)
+def test_what_is_logged_is_the_same_under_every_schedule(name: str, dup: str) -> None:
+    model = KNOWN[name]
+
+    found = explore(model.start(), model.machine(dup=dup), record="full", is_counted=model.is_counted)
+
+    assert not found.offence
+    assert found.is_complete
+    assert found.ends == found.passes > 0
+
+
 @pytest.mark.parametrize("model", MODELS, ids=str)
 def test_models_show_what_they_are_for(model: Model) -> None:
     seen: set[str] = set()

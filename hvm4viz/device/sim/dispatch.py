@@ -218,6 +218,8 @@ class Dispatch:
         live = {"heap": 8 * cells, "visited": cells // 8 + 4, "used": 4 * regions, "remote": 4 * regions}
         if "shadow" in self._arguments.watchers:
             live["shadow"] = 4 * (8 + 8 * cells)
+        if "log" in self._arguments.watchers:
+            live["log"] = calls.LOG_BYTES
         out: dict[str, NDArray[np.uint32]] = {}
         for name, buffer in self._buffers.items():
             if name in self._arguments.changed:
@@ -232,9 +234,8 @@ class Dispatch:
         kinds |= {name: kind for name, kind in (("log", calls.LOG), ("shadow", calls.SHADOW)) if name in watchers}
         rows: list[tuple[int, int, int, int]] = []
         for name, words in self._live().items():
-            kind = kinds.get(name, calls.PLAIN)
-            saved = self._room.get(f"saved {name}", words.nbytes if kind != calls.LOG else calls.LOGS_BYTES)
-            rows.append((self._buffers[name].address, len(words), kind, saved.address))
+            saved = self._room.get(f"saved {name}", words.nbytes)
+            rows.append((self._buffers[name].address, len(words), kinds.get(name, calls.PLAIN), saved.address))
         return np.array(rows, calls.PART)
 
 

@@ -6,7 +6,7 @@
 #define SIM_PLAIN 0ul
 #define SIM_PER_THREAD 1ul  // ThreadState: who counts an interaction may depend on the order, the sum may not
 #define SIM_RULES 2ul       // likewise
-#define SIM_LOG 3ul
+#define SIM_LOG 3ul         // what is in front of the log: how much of it is used
 #define SIM_SHADOW 4ul      // who touched a word last depends on the order
 
 struct SimPart {  // a buffer that a pass changes; its bytes are a multiple of 4
@@ -19,21 +19,12 @@ static void sim_copy(uint* to, const uint* from, ulong count) {
   for (ulong i = 0ul; i < count; i++) to[i] = from[i];
 }
 
-// The log is large: only the numbers of items are kept.
 static void sim_save(bool is_back) {
   const SimCall* call = sim.call;
   for (ulong k = 0ul; k < call->parts_count; k++) {
     const SimPart* part = call->parts + k;
-    if (part->kind != SIM_LOG) {
-      if (is_back) sim_copy(part->words, part->saved, part->count);
-      else sim_copy(part->saved, part->words, part->count);
-      continue;
-    }
-    ulong* log = (ulong*)part->words;
-    for (ulong at = LOG_HEAD, i = 0ul; at < part->count / 2ul; at += log[0], i++) {
-      if (is_back) log[at] = part->saved[i];
-      else part->saved[i] = (uint)log[at];
-    }
+    if (is_back) sim_copy(part->words, part->saved, part->count);
+    else sim_copy(part->saved, part->words, part->count);
   }
 }
 
@@ -70,9 +61,12 @@ static ulong sim_image() {
       }
     } else if (part->kind == SIM_LOG) {
       const ulong* log = (const ulong*)part->words;
-      for (ulong at = LOG_HEAD; at < part->count / 2ul; at += log[0]) {
-        h = sim_hash(h, (const uint*)(log + at), 2ul * (log[at] < log[0] ? log[at] + 1ul : log[0]));
+      ulong chunks = 0ul;  // which thread takes which chunk depends on the order
+      for (ulong i = 0ul; i < log[0] && i < (ulong)(uint)log[1]; i++) {
+        const ulong* chunk = log + LOG_HEAD + i * LOG_CHUNK;
+        chunks += sim_hash(0ul, (const uint*)chunk, 4ul + 2ul * (chunk[1] < LOG_ROOM ? chunk[1] : LOG_ROOM));
       }
+      h = sim_mix(sim_mix(h, chunks), log[2]);
     }
   }
   return h;
