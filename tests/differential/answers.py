@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -9,6 +10,7 @@ from typing import Any, Literal
 import hvm4viz
 from hvm4viz.errors import ProgramError
 from hvm4viz.settings import Machine
+from hvm4viz.trace import Trace
 from tests.case_files import Case
 from tests.differential.machines import ALONE
 
@@ -46,9 +48,10 @@ def answer(
     *,
     mode: Literal["snf", "collapse"] = "snf",
     limit: int | None = None,
+    on_trace: Callable[[Trace], object] | None = None,
     **options: Any,
 ) -> Answer:
-    """Run a program on a machine."""
+    """Run a program on a machine; ``on_trace`` gets the trace."""
     if mode == "collapse":
         options |= {"mode": mode, "limit": limit}
     try:
@@ -57,6 +60,8 @@ def answer(
         return Answer((), (), "parse", 0)
     quietly: dict[str, Any] = {"timeout": TIMEOUT_S, "record": "off", "progress": False, "on_log": str}
     run = hvm4viz.run(parsed, machine=machine, **quietly | options)
+    if on_trace is not None:
+        on_trace(run.trace)
     error = {"done": None, "error": "runtime"}.get(run.status, str(run.status))
     return Answer(tuple(run.log), tuple(run.lines), error, run.stats.interactions)
 

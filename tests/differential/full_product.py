@@ -2,9 +2,11 @@
 
 ::
 
-    python tests/differential/full_product.py [--quick] [--only NAME] [--device cpu] [--jobs N] [--<setting> VALUE ...]
+    python tests/differential/full_product.py [--quick] [--only NAME] [--device cpu] [--jobs N] [--verify LEVEL]
+        [--<setting> VALUE ...]
 
-Each setting of the grid may be narrowed, as in ``--dup owner --blocks 1 2 3 8 64``.
+Each setting of the grid may be narrowed, as in ``--dup owner --blocks 1 2 3 8 64``. With ``--verify`` each run is
+recorded at that level, and its trace must keep the protocol.
 """
 
 from __future__ import annotations
@@ -18,11 +20,13 @@ from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from hvm4viz.settings import Machine
+from hvm4viz.trace import Trace
 from tests.case_files import Case, cases, programs
 from tests.differential.answers import answer, faults
 from tests.differential.machines import ALONE, GRID, every_machine, is_affordable, name_of, pairwise_machines
@@ -36,6 +40,7 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="the pairwise selection of machines in place of all")
     parser.add_argument("--only", default="", help="cases and programs whose name contains this")
     parser.add_argument("--device", default="auto", help="device to run on")
+    parser.add_argument("--verify", choices=("counts", "events", "full"), help="record at this level and verify")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes")
     for name, values in GRID.items():
         parser.add_argument(f"--{name.replace('_', '-')}", nargs="+", choices=[str(value) for value in values])
@@ -51,7 +56,8 @@ def main() -> int:
     with ProcessPoolExecutor(arguments.jobs) as pool:
         # the long ones first, machine by machine, so that no process is left with a whole program at the end
         work = sorted(product(chosen, machines), key=lambda pair: -(pair[0].interactions or 0))
-        each = partial(attempt, device=arguments.device, workers=1 if arguments.jobs > 1 else None)
+        workers = 1 if arguments.jobs > 1 else None
+        each = partial(attempt, device=arguments.device, workers=workers, level=arguments.verify or "off")
         for (case, machine), found in zip(work, pool.map(each, *zip(*work, strict=True), chunksize=8), strict=True):
             key = f"{case.mode}{'' if case.error is None else f', {case.error} error'}"
             if found is None:
@@ -78,16 +84,18 @@ def say(line: str) -> None:
     sys.stdout.flush()
 
 
-def attempt(case: Case, machine: Machine, *, device: str, workers: int | None) -> list[str] | None:
+def attempt(case: Case, machine: Machine, *, device: str, workers: int | None, level: str = "off") -> list[str] | None:
     """Run one case on one machine; a crash is a fault like any other. None: it would take too long."""
     if not is_affordable(case, machine):
         return None
-    options = {"device": device, "workers": workers}
+    traces: list[Trace] = []
+    options: dict[str, Any] = {"device": device, "workers": workers, "record": level, "timeout": 600.0}
     try:
-        got = answer(case.source_path, machine, mode=case.mode, limit=case.limit, timeout=600.0, **options)
+        got = answer(case.source_path, machine, mode=case.mode, limit=case.limit, on_trace=traces.append, **options)
+        offences = [str(found.offence) for found in (trace.verify() for trace in traces) if not found.ok]
     except Exception as error:  # noqa: BLE001
         return [f"{type(error).__name__}: {error}"]
-    return faults(case, machine, got)
+    return faults(case, machine, got) + offences
 
 
 if __name__ == "__main__":

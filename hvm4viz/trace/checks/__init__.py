@@ -6,13 +6,13 @@ from hvm4viz.trace.checks import cells, counts, ends, entries, operations, regio
 from hvm4viz.trace.checks.view import Rule
 
 RULES: tuple[Rule, ...] = (
+    *entries.RULES,
     *counts.RULES,
     *regions.RULES,
-    *entries.RULES,
     *tasks.RULES,
     *stops.RULES,
     *ends.RULES,
     *operations.RULES,
     *cells.RULES,
 )
-"""Every rule, those that need the least of a recording first."""
+"""Every rule; of two broken at one place the first is named."""

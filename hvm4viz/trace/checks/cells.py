@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from hvm4viz.kernel_text import abi
 from hvm4viz.term import SUB_BIT, Tag
 from hvm4viz.trace.checks.operations import CLOSES, GIVE_BACK, PUBLISH, STUCK, TAKE
-from hvm4viz.trace.checks.view import DONE, FRESH, NOTHING, CannotCheck, Found, Rule, View, first
+from hvm4viz.trace.checks.view import DONE, FRESH, CannotCheck, Found, Rule, View, first
 from hvm4viz.trace.checks.words import Words
 
 SUB: Final = np.uint64(SUB_BIT)
@@ -118,8 +118,6 @@ def children(view: View) -> Found | None:
     is_told[1:] = (view.unrun[1:] == 0) & (view.unrun[:-1] == 0)
     is_told &= ~view.is_evaluator[: view.n] & ~view.is_start[: view.n]
     fresh = np.flatnonzero((origin == FRESH) & is_told[passes])
-    is_first_visit = np.zeros(outcome.size, bool)
-    is_first_visit[chains.events[chains.previous == NOTHING]] = True
     joins, joined_in = _joins(view)
     done = np.flatnonzero((outcome == DONE) & ~np.isin(view.col("loc"), joins))
     done = done[(passes[done] + 1 < view.n)]
@@ -129,7 +127,7 @@ def children(view: View) -> Found | None:
     count = np.where((word & SUB) != 0, 0, CHILDREN[tag])
     parent = np.repeat(done, count)
     child = np.repeat((word & np.uint64(0xFFFFFFFF)).astype(np.int64), count) + _ranges(count)
-    certain = np.repeat(~np.isin(tag, (Tag.DP0, Tag.DP1)), count) & is_first_visit[parent]
+    certain = np.repeat(~np.isin(tag, (Tag.DP0, Tag.DP1)), count) & chains.is_first[parent]
     stride = np.int64(view.n + 2)
     expected = np.unique(np.concatenate([child * stride + passes[parent] + 1, joins * stride + joined_in + 1]))
     found = view.col("loc")[fresh].astype(np.int64) * stride + passes[fresh]
@@ -144,8 +142,8 @@ def children(view: View) -> Found | None:
     lost = None
     if missing.size:
         at = missing[np.argmin(parent[missing])]
-        words = f"its child in cell {child[at]} is not on the next frontier"
-        lost = view.at_event(parent[at : at + 1], words)
+        words = f"it is a child of cell {view.col('loc')[parent[at]]} and not on the frontier"
+        lost = Found(int(passes[parent[at]]) + 1, words, loc=int(child[at]))
     return first(view.at_event(unknown, "no task of the pass before has it as a child"), lost)
 
 

@@ -87,8 +87,8 @@ def widths(view: View) -> Found | None:
         return None
     stays = carried(view)
     ends = (stays == 0) & (parked == 0)  # then the host may begin something new
-    lost = (width[1:] < stays[:-1]) & ~ends[:-1]
-    here = first(view.at_pass(lost, lambda p: f"pass {p} leaves {stays[p]:,} entries and {width[p + 1]:,} follow"))
+    lost = np.concatenate([[False], (width[1:] < stays[:-1]) & ~ends[:-1]])
+    here = view.at_pass(lost, lambda p: f"pass {p - 1} leaves {stays[p - 1]:,} entries and {width[p]:,} follow")
     if view.lifts:  # the host adds branches
         return here
     fresh = CHILDREN_MAX * found[:, DONE] + (FORKS_MAX * found.sum(axis=1) if view.forks else 0)
@@ -97,9 +97,11 @@ def widths(view: View) -> Found | None:
     woken = before + waits + (found[:, DEFERRED] if view.by_claim else -parked)
     most = stays + fresh + np.maximum(woken, 0) + 1  # and one that the host wakes to break a cycle
     follows = ~view.is_evaluator & ~ends
-    extra = (width[1:] > most[:-1]) & follows[:-1] & ~view.is_evaluator[1:]
+    follows[:1] &= view.header.skipped == 0  # who was parked before is not known
+    extra = np.concatenate([[False], (width[1:] > most[:-1]) & follows[:-1] & ~view.is_evaluator[1:]])
     return first(
-        here, view.at_pass(extra, lambda p: f"pass {p} leaves at most {most[p]:,} entries and {width[p + 1]:,} follow")
+        here,
+        view.at_pass(extra, lambda p: f"pass {p - 1} leaves at most {most[p - 1]:,} entries and {width[p]:,} follow"),
     )
 
 

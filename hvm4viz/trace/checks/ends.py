@@ -53,8 +53,11 @@ def finished(view: View) -> Found | None:
         raise CannotCheck("enough branches were enumerated: the run may stop with tasks at work")
     chains = view.chains
     left = chains.events[(chains.following < 0) & chains.is_open[chains.events]]
-    outcome = view.col("outcome")
-    return view.at_event(left, lambda e: f"its task was {OUTCOMES[outcome[e]]} and never went on")
+    if not left.size:
+        return None
+    event = int(left.min())
+    words = f"its task was {OUTCOMES[view.col('outcome')[event]]} in pass {view.passes[event]} and never went on"
+    return Found(view.n - 1, words, loc=int(view.col("loc")[event]), thread=int(view.col("thread")[event]))
 
 
 def _stops_early(view: View) -> bool:

@@ -120,9 +120,10 @@ def wakes(view: View) -> Found | None:
     if view.by_claim:  # an arrival in this pass has a poll of its own to come
         gone |= view.passes[park] >= ops["pass"]
     is_second = np.zeros(at.size, bool)
-    if view.by_owner_thread and at.size:
-        by_park = np.argsort(at, kind="stable")
-        is_second[by_park[1:]] = (at[by_park[1:]] == at[by_park[:-1]]) & ~nobody[by_park[1:]]
+    if view.by_owner_thread:
+        known = np.flatnonzero(~nobody)
+        known = known[np.argsort(at[known], kind="stable")]
+        is_second[known[1:]] = at[known[1:]] == at[known[:-1]]
     wrong = np.flatnonzero((nobody & (not view.is_cold)) | (gone & ~nobody) | is_second)
     found = _at_op(view, ops, wrong, lambda op: f"it wakes side {op['side']} of slot {op['slot']}, where nobody waits")
     return first(found, _woken(view, ops))

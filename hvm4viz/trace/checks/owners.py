@@ -40,7 +40,8 @@ class Owners:
         again[order[1:]] = regions[order[1:]] == regions[order[:-1]]
         is_new = ~again & (regions >= known.size)
         starts = view.is_start[given["pass"]] if view.is_mixed else np.zeros(regions.size, bool)
-        since = given["pass"] + (is_new & ~starts)
+        # a fresh one is given after the pass, unless a run begins with it; when a run ends the evaluator has all
+        since = given["pass"] + np.where(is_new, ~starts, given["block"] == 0)
         stride = view.trace.n_passes + 2
         keys = np.concatenate([np.arange(known.size, dtype=np.int64) * stride, regions * stride + since])
         blocks = np.concatenate([known.astype(np.int64), given["block"].astype(np.int64)])

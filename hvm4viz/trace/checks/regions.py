@@ -24,8 +24,8 @@ def given_once(view: View) -> Found | None:
     foreign = np.flatnonzero(block >= view.header.blocks)
     moved = ~is_new
     if view.is_mixed:  # between runs regions are dealt anew
-        begins = view.is_start[passes] | view.is_evaluator[passes]
-        moved &= ~begins
+        ends = np.append(view.is_evaluator[1:], [True])
+        moved &= ~(view.is_start | ends | view.is_evaluator)[passes]
     return first(
         found(foreign, f"of {view.header.blocks}"),
         found(np.flatnonzero(moved), "though it had an owner"),
@@ -39,17 +39,18 @@ def given_to_the_hungry(view: View) -> Found | None:
     tpb, stride = view.header.threads_per_block, view.header.blocks
     hungry = view.passes[at].astype(np.int64) * stride + view.col("thread")[at] // tpb
     given = view.trace.given
-    kept = given["pass"] < view.n
-    if view.is_mixed:
-        kept &= ~(view.is_evaluator | view.is_start)[given["pass"]]
-    given = given[kept]
+    is_fresh = view.owners.is_new[given["pass"] < view.n]
+    given = given[given["pass"] < view.n]
     fed = given["pass"] * stride + given["block"]
     satisfied = np.isin(hungry, fed)
     end = view.trace.end
     last = view.n - 1
     if end is None or end.status == "heap_full":
         satisfied |= view.passes[at] == last
-    unasked = np.flatnonzero(~np.isin(fed, hungry))
+    unasked = ~np.isin(fed, hungry) & is_fresh
+    if view.is_mixed:  # there a new run gets regions to begin with, or the host takes some
+        unasked &= ~(view.is_evaluator | view.is_start)[given["pass"]]
+    unasked = np.flatnonzero(unasked)
     extra = None
     if unasked.size:
         one = given[unasked[0]]

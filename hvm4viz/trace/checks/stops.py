@@ -81,8 +81,12 @@ def answered(view: View) -> Found | None:
     here = view.at_event(found["event"][early], "it is closed in the pass that opens it")
     if end.status != "done" or _may_end_open(view):
         return here
-    still = found["event"][found["closed"] < 0]
-    return first(here, view.at_event(still, "it is still open when the run is done"))
+    still = np.flatnonzero(found["closed"] < 0)
+    if not still.size:
+        return here
+    one = found[still[0]]
+    words = f"the one at slot {one['slot']} that opened in pass {one['opened']} is open when the run is done"
+    return first(here, Found(view.n - 1, words, loc=int(one["loc"]), thread=int(one["thread"])))
 
 
 def _may_end_open(view: View) -> bool:

@@ -85,6 +85,16 @@ class Chains:
         return cls(view, order, previous, following)
 
     @cached_property
+    def is_first(self) -> NDArray[np.bool_]:
+        """Which events, of all, are those of the first task that their cell had."""
+        begins = (self.view.col("origin")[self.events] == FRESH) & (self.previous != NOTHING)
+        begun = np.cumsum(begins)
+        start = np.maximum.accumulate(np.where(self.previous == NOTHING, np.arange(begun.size), 0))
+        out = np.zeros(self.view.col("loc").size, bool)
+        out[self.events] = begun == begun[start]
+        return out
+
+    @cached_property
     def is_open(self) -> NDArray[np.bool_]:
         """Which events, of all, leave their task unfinished."""
         outcome, by_evaluator = self.view.col("outcome"), self.view.by_evaluator
@@ -229,7 +239,7 @@ def parked(view: View) -> Found | None:
     counted = np.cumsum(counted)[: view.n]
     said = view.trace.parked[: view.n].astype(np.int64)
     slack = np.zeros(view.n, np.int64)
-    slack[:-1] = view.unrun[1:]  # woken, but not run in the next pass
+    slack[:-1] = np.maximum(view.unrun[1:], 0)  # woken, but not run in the next pass
     slack[-1:] = counted[-1:]  # woken, but the run ended
     broken = np.zeros(view.n, np.int64)  # the host wakes one to break a cycle, after the pass was counted
     broken[:-1] = _lone_wakes(view)[1:]
