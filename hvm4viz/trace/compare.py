@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from importlib import import_module
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
@@ -166,6 +167,11 @@ class Comparison:
         out["a"], out["b"] = ([totals.get(name, 0) for name in names] for totals in (one, two))
         out["difference"] = out["b"] - out["a"]
         return out
+
+    def view(self, **options: Any) -> Any:
+        """Show both beside each other: see ``hvm4viz.TraceView`` for the options."""
+        views = import_module("hvm4viz.widgets.trace_view")  # looked up: traces know no views
+        return views.TraceView(self.a, compare=self.b, **options)
 
     def heatmap(self, what: What = "deferrals", *, shape: tuple[int, int] = (512, 512)) -> DifferenceMap:
         """Count something by region and step in both, and return the difference.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -394,6 +395,10 @@ class Trace(Recorded):
             return reread(files, self.header.units)
         except ProgramError:  # such as a primitive that is not registered here
             return None
+
+    def view(self, **options: Any) -> Any:
+        """Show the trace: see ``hvm4viz.TraceView`` for the options."""
+        return import_module("hvm4viz.widgets.trace_view").TraceView(self, **options)  # looked up: traces know no views
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> Path:
         """Write the trace to one file, completely or not at all.

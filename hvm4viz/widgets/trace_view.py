@@ -118,10 +118,8 @@ class TraceView(Widget):
         self.trace: Trace = self._services[0].trace
         meta, *others = (_facts(s, subject) for s, subject in zip(self._services, subjects, strict=True))
         if others:
-            from hvm4viz.widgets.difference import first_difference
-
             meta["other"] = others[0]
-            meta["difference"] = first_difference(self.trace, self._services[1].trace)
+            meta["difference"] = _difference(self.trace, self._services[1].trace)
         first = [_overview(service) for service in self._services]
         self.first_heads = [frame.head if frame else None for frame in first]
         self.first_data = [frame.data if frame else b"" for frame in first]
@@ -268,6 +266,19 @@ def _facts(service: TraceService, subject: Trace | Run) -> dict[str, Any]:
     if isinstance(subject, Trace):
         return facts(service)
     return facts(service, status=subject.status.value, message=subject.message, lines=subject.lines)
+
+
+def _difference(a: Trace, b: Trace) -> dict[str, Any] | None:
+    """Return where two traces part first, in plain values; None if they do not."""
+    from hvm4viz.trace.compare import compare
+
+    found = compare(a, b).first_difference
+    if found is None:
+        return None
+    p, at = found.pass_index, found.entry
+    is_entry = at is not None and p < a.n_passes and at < a.event_offsets[p + 1] - a.event_offsets[p]
+    loc = int(a.events(p, p + 1)["loc"][at]) if is_entry else None
+    return {"pass": p, "loc": loc, "text": str(found)}
 
 
 def _overview(service: TraceService) -> Frame | None:

@@ -128,6 +128,8 @@ def test_a_view_shows_text_and_picture_beside_the_widget() -> None:
 
 def test_runs_and_modules_offer_views() -> None:
     assert isinstance(shared().view(height=400), hv.TraceView)
+    assert isinstance(shared().trace.view(), hv.TraceView)
+    assert len(hv.compare(shared(), seven_cells()).view().services) == 2
     assert "srcdoc" in hv.embed(shared()).data
 
 
