@@ -41,6 +41,7 @@ LAYERS = (
     {"outcome"},
     {"execution", "resume"},
     {"run"},
+    {"quiet"},
     {"golden"},
     {"options", "arguments", "outputs", "completion", "lab", "streams", "bench", "selftest", "health", "doctor"},
     {"commands", "magics"},

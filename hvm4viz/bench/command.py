@@ -8,12 +8,13 @@ from dataclasses import asdict
 from typing import Any, Final
 
 from hvm4viz.arguments import add_options, run_arguments
+from hvm4viz.bench.passes import PASSES, measure_passes
 from hvm4viz.bench.programs import samples
 from hvm4viz.bench.protocols import measure_protocols
 from hvm4viz.bench.report import as_markdown, provenance
 from hvm4viz.bench.traces import Size, measure_made_up, measure_recordings
 from hvm4viz.bench.traces import as_markdown as recordings_as_markdown
-from hvm4viz.commands import CODES, OK
+from hvm4viz.commands import CODES, DIFFERENT, OK
 from hvm4viz.streams import complain, note, put
 
 _OPTIONS: Final = (
@@ -59,6 +60,18 @@ def add_bench(verbs: Any) -> None:
     parser.add_argument("--json", action="store_true", help="print every number as one JSON object")
     add_options(parser, "shell", only=(*_OPTIONS, "dup", "owner_unit", "defer"))
     parser.set_defaults(command=bench_trace)
+    parser = kinds.add_parser(
+        "passes",
+        help="what a pass costs, from the first to the last of very many",
+        description="What a pass costs, from the first to the last of very many: no device may grow slower as it goes.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--passes", type=int, default=PASSES, metavar="N", help=f"how many (default: {PASSES:_})")
+    parser.add_argument(
+        "--any-way", action="store_true", help="run narrow passes where they take the least time, as runs do"
+    )
+    add_options(parser, "shell", only=("device", "workers"))
+    parser.set_defaults(command=bench_passes)
 
 
 _RECORDED: Final = ("shared_table", "cheapest_change", "queens", "map_fold")
@@ -113,3 +126,13 @@ def bench_protocols(given: argparse.Namespace) -> int:
     for each in stopped:
         complain(f"{each.program} under {each.protocol!r}: {each.status.replace('_', ' ')}; its numbers are of a part")
     return CODES[stopped[0].status] if stopped else OK
+
+
+def bench_passes(given: argparse.Namespace) -> int:
+    """Measure what a pass costs, in tenths of a long run."""
+    from hvm4viz.device import open_device
+
+    device = open_device(given.device or "auto", workers=given.workers)
+    costs = measure_passes(device, passes=given.passes, alone=not given.any_way)
+    put(str(costs))
+    return OK if costs.is_steady else DIFFERENT

@@ -38,12 +38,12 @@ class Opening:
     ----------
     room_bytes : int
         What the system recommends that all buffers together take at most.
-    cost_ns, first_ns : float
-        What a dispatch costs now, and cost when this opening was new.
+    cost_ns, least_ns : float
+        What a dispatch costs now, and the least that it has cost since this opening was new.
     open_ns : float
         What it took to open the device and to compile what is compiled so far.
     drift_ns : float
-        What dispatches have cost in all beyond what they would have if none were dearer than the first.
+        What dispatches have cost in all beyond what they would have if none were dearer than the cheapest.
     """
 
     def __init__(self, module: ModuleType, number: int) -> None:
@@ -61,7 +61,7 @@ class Opening:
         self._nothing = self.device.kernel(_NOTHING).function("nothing")
         self._probe()  # the first time, pipelines are built
         self.open_ns = float(time.perf_counter_ns() - begun)
-        self.cost_ns = self.first_ns = self._probe()
+        self.cost_ns = self.least_ns = self._probe()
 
     def compile(self, source: str) -> None:
         """Compile a kernel text, unless it is compiled already.
@@ -101,16 +101,13 @@ class Opening:
         """Count a dispatch."""
         self._left -= 1
 
-    def is_worn(self) -> bool:
-        """Tell whether dispatches have cost more, in all, than it would to open the device again.
-
-        To be asked while none is in flight: now and then it measures what one costs.
-        """
+    def measure(self) -> None:
+        """Now and then, measure what a dispatch costs; to be called while none is in flight."""
         if self._left <= 0:
             self._left = PROBE_EVERY
             self.cost_ns = self._probe()
-            self.drift_ns += PROBE_EVERY * max(self.cost_ns - self.first_ns, 0.0)
-        return self.drift_ns > self.open_ns
+            self.least_ns = min(self.least_ns, self.cost_ns)
+            self.drift_ns += PROBE_EVERY * (self.cost_ns - self.least_ns)
 
     def _probe(self) -> float:
         best = float("inf")

@@ -4,8 +4,8 @@ What the published source of version 0.2.9 says: a dispatch builds its pipeline 
 the module. Nothing takes records out, and each completion looks through them, which waiting waits for: so a dispatch
 costs a little more than the one before it, for as long as the process runs. The table is the module's, so ``Device()``
 again keeps it; a fresh copy of the extension file begins with an empty one. That is what a new opening is here. What a
-dispatch costs is measured by one that does nothing, so none of this is taken on trust: where a new opening does not
-help, no other is tried.
+dispatch costs is measured by one that does nothing, so none of this is taken on trust: a new opening is made once the
+drift has cost as much as it would, and ever more rarely where it does not help.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import platform
 import shutil
 import sys
 import tempfile
+import time
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -31,27 +32,32 @@ class Openings:
     Attributes
     ----------
     current : Opening
-    is_final : bool
-        Whether no other opening is tried: the last one was no cheaper.
+    patience : float
+        How many times the price of an opening dispatches may have drifted before another is tried: more after each
+        one that was no cheaper.
     """
 
     def __init__(self, module: ModuleType) -> None:
         self.current = Opening(module, 0)
-        self.is_final = False
+        self.patience = 1.0
 
     def renew(self) -> Opening:
         """Open the device again if that pays; return the opening to work with."""
         before = self.current
-        if before.is_worn() and not self.is_final:
+        before.measure()
+        if before.drift_ns > self.patience * before.open_ns:
+            before.drift_ns = 0.0
             fresh = _open_copy(before.module, before.number + 1)
-            self.is_final = fresh is None or fresh.first_ns - before.first_ns > (before.cost_ns - before.first_ns) / 2
-            if fresh is not None and not self.is_final:
-                self.current = fresh
+            if fresh is not None and fresh.least_ns - before.least_ns < (before.cost_ns - before.least_ns) / 2:
+                self.current, self.patience = fresh, 1.0
+            else:
+                self.patience *= 2.0
         return self.current
 
 
 def _open_copy(module: Any, number: int) -> Opening | None:
     """Load a fresh copy of an extension file and open the device with it; None if that cannot be done."""
+    begun = time.perf_counter_ns()
     try:
         original = Path(module.__file__)
         copy = Path(tempfile.mkdtemp(dir=_folder().name)) / original.name
@@ -64,9 +70,11 @@ def _open_copy(module: Any, number: int) -> Opening | None:
     except (OSError, ImportError, TypeError, AttributeError):
         return None
     try:
-        return Opening(fresh, number)
+        opening = Opening(fresh, number)
     except (fresh.error, DeviceFailed):
         return None
+    opening.open_ns = float(time.perf_counter_ns() - begun)
+    return opening
 
 
 @cache

@@ -10,13 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hvm4viz.device import Device
-from hvm4viz.execution import Execution, Request
+from hvm4viz.execution import Execution
 from hvm4viz.golden.runs import HEAP_DIGITS, Expected, Golden
 from hvm4viz.outcome import Run
-from hvm4viz.program import parse
-from hvm4viz.term import Tag, pack
+from hvm4viz.quiet import quiet_request
 
-PASSES_MAX: Final = 100_000
 LINE_MAX: Final = 200
 """Characters of a result that are kept as they are."""
 
@@ -56,7 +54,16 @@ def replay(golden: Golden, device: Device, *, keep: int = -1) -> Replay:
     ValueError
         If the device refuses the machine.
     """
-    execution = Execution(_request(golden, device))
+    execution = Execution(
+        quiet_request(
+            golden.heap or golden.source,
+            device=device,
+            machine=golden.machine,
+            mode=golden.mode,
+            limit=golden.limit,
+            alone=True,
+        )
+    )
     heaps: list[str] = []
     kept: list[NDArray[np.uint64]] = []
 
@@ -90,37 +97,3 @@ def short(line: str) -> str:
     if len(line) <= LINE_MAX:
         return line
     return f"sha256 {hashlib.sha256(line.encode('utf-8', 'surrogatepass')).hexdigest()}"
-
-
-def _request(golden: Golden, device: Device) -> Request:
-    heap = golden.heap
-    program = None if heap is not None else parse(golden.source, name="golden")
-    main = program.book.entry("main") if program else 0
-    return Request(
-        program=program,
-        words=heap.words if heap is not None else np.array([pack(Tag.REF, main, 0)], np.uint64),
-        root=0,
-        stamps=0,
-        entry="main" if program else "",
-        mode=golden.mode,
-        limit=golden.limit,
-        on_cpu=bool(program and program.book.reachable_prims(main)),
-        device=device,
-        machine=golden.machine,
-        max_passes=PASSES_MAX,
-        timeout=None,
-        record="events",
-        trace_limit="512 MiB",
-        save=None,
-        workers=None,
-        kernel=None,
-        progress=False,
-        on_pass=None,
-        on_log=_keep_quiet,
-        alone=True,
-    )
-
-
-def _keep_quiet(line: str) -> None:
-    """Take a log line: it is in ``Run.log``."""
-    del line

@@ -168,8 +168,7 @@ def test_live_visibility_is_refused_with_the_reason(device: Device) -> None:
         hv.run("@main = 1", device=device, machine=hv.Machine(visibility="live"))
 
 
-def test_private_memory_is_refused_with_the_reason(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hvm4viz.settings.BUILT", {})
+def test_private_memory_is_refused_with_the_reason(device: Device) -> None:
     with pytest.raises(ValueError, match=r"memory='private'.*shared buffers only"):
         hv.run("@main = 1", device=device, machine=hv.Machine(memory="private"))
 

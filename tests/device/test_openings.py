@@ -82,27 +82,40 @@ def test_without_another_opening_the_cost_grows(worn: Control, monkeypatch: pyte
 
     hv.run(SLOW, device=Alone(opened, workers=1), machine=hv.Machine(fuel=10), max_passes=100)
 
-    assert opened.is_final
+    assert opened.patience > 1.0
     assert worn.opened == 1
-    opened.current.count()
-    assert opened.current.is_worn()
-    assert opened.current.cost_ns > 2 * opened.current.first_ns
+    assert opened.current.cost_ns > 2 * opened.current.least_ns
 
 
-def test_an_opening_that_is_no_cheaper_is_the_last_that_is_tried(
+def test_an_opening_that_is_no_cheaper_is_not_taken_and_makes_patient(
     worn: Control, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened = openings()
     before = opened.current
-    before.drift_ns, before.cost_ns = float("inf"), before.first_ns + 1000.0
+    before.drift_ns, before.cost_ns = 1.01 * before.open_ns, before.least_ns + 1000.0
     monkeypatch.setattr(worn, "record_ns", 5_000_000)  # as if the table were kept elsewhere
 
     assert opened.renew() is before
-    assert opened.is_final
-    assert worn.opened == 2
-    before.drift_ns = float("inf")
+    assert (worn.opened, opened.patience) == (2, 2.0)
+    before.drift_ns = 1.01 * before.open_ns
     assert opened.renew() is before
     assert worn.opened == 2
+    before.drift_ns, before.cost_ns = 2.01 * before.open_ns, before.least_ns + 1e12
+    assert opened.renew().number == 1
+    assert opened.patience == 1.0
+
+
+def test_a_measurement_that_was_disturbed_at_first_is_put_right(stand_in: Control) -> None:
+    opening = openings().current
+    opening.least_ns *= 1000.0
+    for _ in range(module.PROBE_EVERY):
+        opening.count()
+
+    opening.measure()
+
+    assert opening.least_ns == opening.cost_ns
+    assert opening.drift_ns == 0.0
+    assert stand_in.opened == 1
 
 
 def test_opening_again_waits_until_it_pays(stand_in: Control) -> None:
@@ -111,7 +124,7 @@ def test_opening_again_waits_until_it_pays(stand_in: Control) -> None:
 
     assert opened.renew().number == 0
     opened.current.drift_ns = opened.current.open_ns * 1.01
-    opened.current.cost_ns = opened.current.first_ns + 1e9
+    opened.current.cost_ns = opened.current.least_ns + 1e9
     assert opened.renew().number == 1
     assert stand_in.opened == 2
 
@@ -185,5 +198,5 @@ def test_the_cost_of_a_dispatch_is_the_shortest_of_a_few(stand_in: Control) -> N
     begun = time.perf_counter_ns()
     opened = openings()
 
-    assert 0 < opened.current.first_ns < (time.perf_counter_ns() - begun) / (2 * module.PROBES)
+    assert 0 < opened.current.least_ns < (time.perf_counter_ns() - begun) / (2 * module.PROBES)
     assert stand_in.dispatched == []
