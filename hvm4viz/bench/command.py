@@ -61,6 +61,25 @@ def add_bench(verbs: Any) -> None:
     add_options(parser, "shell", only=(*_OPTIONS, "dup", "owner_unit", "defer"))
     parser.set_defaults(command=bench_trace)
     parser = kinds.add_parser(
+        "view",
+        help="how fast the view of a large trace is",
+        description="How fast the view of a large made-up trace is, in a headless Chromium: medians and 95th "
+        "percentiles beside the budgets. Needs Playwright, a Chromium and some gigabytes of memory.",
+        allow_abbrev=False,
+    )
+    parser.add_argument(
+        "--size",
+        nargs=4,
+        type=int,
+        metavar=("PASSES", "ENTRIES", "CELLS", "CHANGED"),
+        help="of the made-up trace: entries and changed cells are those of each pass (default: 10000 1000 1000000 200)",
+    )
+    parser.add_argument(
+        "--rounds", type=int, default=30, metavar="N", help="how often each thing is done (default: 30)"
+    )
+    parser.add_argument("--json", action="store_true", help="print every number as one JSON object")
+    parser.set_defaults(command=bench_view)
+    parser = kinds.add_parser(
         "passes",
         help="what a pass costs, from the first to the last of very many",
         description="What a pass costs, from the first to the last of very many: no device may grow slower as it goes.",
@@ -99,6 +118,19 @@ def bench_trace(given: argparse.Namespace) -> int:
         note("making up a recording")
         found.append(measure_made_up(Size(*given.made_up)))
     put(json.dumps([asdict(each) for each in found]) if given.json else recordings_as_markdown(found))
+    return OK
+
+
+def bench_view(given: argparse.Namespace) -> int:
+    """Measure the view; print a table."""
+    from hvm4viz.bench.views import LARGE, as_markdown, measure_views
+
+    for name, numbers in (("--rounds", [given.rounds]), ("--size", given.size or [1])):
+        if min(numbers) < 1:
+            raise ValueError(f"{name} {' '.join(map(str, numbers))}: every number must be 1 or more")
+    note("making up traces, and looking at them: some minutes")
+    found = measure_views(Size(*given.size) if given.size else LARGE, rounds=given.rounds)
+    put(json.dumps([asdict(each) for each in found]) if given.json else as_markdown(found))
     return OK
 
 

@@ -131,8 +131,8 @@ def measure_made_up(size: Size) -> Recording:
     """Measure a made-up recording of a given size: random entries, a tenth of them deferred, random cells changed."""
     return _answers(
         f"made up: {size.passes:,} passes of {size.entries:,} entries, {size.cells:,} cells",
-        _made_up(size, "events"),
-        _made_up(size, "full"),
+        made_up(size, "events"),
+        made_up(size, "full"),
         {},
     )
 
@@ -175,7 +175,8 @@ def _middle(ask: Callable[[int], Any], passes: Sequence[int]) -> float:
     return median([_seconds(lambda p=p: ask(p)) for p in passes] or [0.0])
 
 
-def _made_up(size: Size, level: Any) -> Trace:
+def made_up(size: Size, level: Any) -> Trace:
+    """Make a trace up: random entries, a tenth of them deferred, and at level ``full`` random cells changed."""
     from hvm4viz.trace import Recorder
 
     machine = Machine()

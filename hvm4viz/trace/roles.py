@@ -36,6 +36,7 @@ class Roles:
         is_alone = trace.header.blocks * trace.header.threads_per_block == 1
         self._slot_cells, self._binder_cells = (2, 2) if is_alone else (4, 3)
         self._codes = np.zeros(0, np.uint8)
+        self._n_cells = trace.n_regions * trace.region_size  # a word of a stranger's trace may point anywhere
         self._take(trace.header.heap)
         for _, offsets, table in trace.parts(table="deltas"):
             bounds = int(offsets[0]), int(offsets[-1])
@@ -60,9 +61,10 @@ class Roles:
             self._mark(found, place, STAMPS)
 
     def _mark(self, found: NDArray[Any], place: int, code: int) -> None:
-        if not found.size:
-            return
         at = found.astype(np.int64) + place
+        at = at[at < self._n_cells]
+        if not at.size:
+            return
         size = int(at.max()) + 1
         if size > self._codes.size:
             larger = np.zeros(max(size, 2 * self._codes.size), np.uint8)

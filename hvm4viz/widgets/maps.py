@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any, Final, cast
 
@@ -64,6 +65,11 @@ class Maps:
         if what == "takes" or (what == "writes" and cells.has_words(self.trace)):
             return [cells.by_region(self.trace, what)]
         return region_counts(self.trace, cast("What", _WHAT[what]))
+
+    def arrays(self) -> Iterator[NDArray[np.int64]]:
+        """Go through the arrays that are kept."""
+        for found in self._triples.values():
+            yield from found
 
     def triples_frame(self, what: str) -> Frame:
         """Pack what is not zero; for ``occupancy`` the changes of a state that holds."""

@@ -734,6 +734,7 @@ class Grid {
   }
 
   index(loc) {
+    if (!this.n) return -1;
     if (this.at) return this.at[loc - this.first] ?? -1;
     const i = lowerBound(this.cells, loc);
     return this.cells[i] === loc ? i : -1;
@@ -1511,8 +1512,10 @@ class Heap {
   // Brings everything to the playhead, and draws.
   refresh() {
     const { r0, r1 } = this.view.regionRange(this.side);
+    const begun = performance.now(), from = this.grid.p;
     this.grid.range(r0, r1);
     this.grid.to(this.side.p);
+    if (from !== this.grid.p) this.stepMs = performance.now() - begun;
     if (this.view.pin !== null && !this.side.index) this.grid.compare(this.view.pin, this.side.p);
     else this.grid.diff = null;
     this.arrange();
@@ -3381,7 +3384,7 @@ class View {
       passB: this.sides[1]?.p ?? "", bookmarks: this.bookmarks.length, follow: this.follow, cursor: this.cursorMode, events: this.events.rows.length,
       range: `${range.p0}-${range.p1}`, regions: `${range.r0}-${range.r1}`, asked: this.channel.asked, answered: this.channel.answered, link: this.channel.state,
       loaded: `${store.windows.length}/${store.cuts?.length ?? 0}`, measure: this.overviews[0].what, moves: heap.moves || 0, ready: !!store.counters && (!store.meta.n_events || !!store.seen) && (store.isCached(main.p) || !store.n),
-      draw: (this.drawMs || 0).toFixed(1),
+      draw: (this.drawMs || 0).toFixed(1), step: (heap.stepMs || 0).toFixed(2), complete: !!heap.grid.complete || !heap.grid.n,
     };
     for (const [name, value] of Object.entries(facts)) if (root.dataset[name] !== String(value)) root.dataset[name] = String(value);
   }
