@@ -91,6 +91,7 @@ class Evaluator(Nodes):
         self.is_serial = True
         device = store.device
         self._step = store.serial("step_depth_first")
+        self._place = f"{store.place('step_depth_first')}, evaluator"
         self._settle = store.serial("settle_frontier")
         self._param = memoryview(self._params).cast("I")  # type: ignore[arg-type]
         self._stack_size = 1 << 12
@@ -270,7 +271,7 @@ class Evaluator(Nodes):
             parked=0,
             remote=store.remote_view[: store.regions.in_use],
             longest=counted + extra,  # one thread does one thing at a time: nothing of it is parallel
-            device=f"{store.device.name}, evaluator",
+            device=self._place,
             device_ns=ended - begun,
             host_ns=now - self._last - (ended - begun),
         )

@@ -8,54 +8,22 @@ import re
 import struct
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final
 
 from hvm4viz import __version__
 from hvm4viz.device import DeviceInfo
 from hvm4viz.device.compiler import cache_folder, find_compiler, library, wanted_cache
+from hvm4viz.device.metal_facts import METAL_FACTS
+from hvm4viz.diagnosis import Check
 from hvm4viz.errors import DeviceError, Hvm4vizError
 from hvm4viz.run import run
-
-Verdict = Literal["ok", "FIX", "optional", "not here", "note"]
-
-METAL_FACTS: Final = (
-    "language 2.3: 32-bit atomics of relaxed order; it has no 64-bit exchange or compare-and-swap, so none is used",
-    "cells are plain aligned 64-bit words, with 32-bit stamps and claims beside them",
-    "buffers are shared storage, read by the host where they lie: memory='private' and visibility='live' are refused",
-    "the size of a hardware thread group is the driver's choice: threads_per_block counts logical threads",
-    "a dispatch costs a little more than the one before: narrow passes run on the cpu, and the device is opened anew",
-    "CI has no Metal hardware: hvm4viz selftest --device metal proves a Mac",
-)
-"""What a reader must know of the metal device, as published of metalcompute 0.2.9."""
 
 _PYTHON: Final = (3, 11)
 _PROGRAM: Final = "@main = #Pair{1 + 2, 3}"
 _ANSWER: Final = "#Pair{3,3}"
 _COMMAND: Final = re.compile(r"[;,(]?\s*(?:run: |`)((?:pip|python3?|export) [^`]*)`?\)?$")
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """One thing that was looked at.
-
-    Attributes
-    ----------
-    name : str
-    verdict : {"ok", "FIX", "optional", "not here", "note"}
-        FIX: needed, and missing; optional: missing, and most things work without; not here: cannot be on this machine.
-    detail : str
-        What was found.
-    fix : str
-        The command that puts it right, or nothing.
-    """
-
-    name: str
-    verdict: Verdict
-    detail: str
-    fix: str = ""
 
 
 def python() -> Check:

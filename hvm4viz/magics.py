@@ -28,7 +28,7 @@ from hvm4viz.widgets.summary import problem
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from hvm4viz.doctor import Diagnosis
+    from hvm4viz.diagnosis import Diagnosis
     from hvm4viz.program import Program
     from hvm4viz.run import Run
     from hvm4viz.widgets.trace_view import TraceView

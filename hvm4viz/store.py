@@ -218,6 +218,10 @@ class Store:
         """Whether the device would rather join in many small dispatches over the grid than in one of one thread."""
         return self.device.joins_on_grid
 
+    def place(self, name: str) -> str:
+        """Return what the trace calls the place where dispatches of one thread run."""
+        return self._compiled.ways(name)[0].device or self.device.name
+
     def ways(self, name: str) -> tuple[Way, ...]:
         """Return where an entry point can run, the narrowest first; the device alone, if that was asked for."""
         ways = self._compiled.ways(name)

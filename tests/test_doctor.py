@@ -11,8 +11,8 @@ import hvm4viz as hv
 from hvm4viz import doctor as module_or_function
 from hvm4viz.cli import main
 from hvm4viz.device import DeviceInfo
-from hvm4viz.doctor import Diagnosis, doctor
-from hvm4viz.health import Check
+from hvm4viz.diagnosis import Check, Diagnosis
+from hvm4viz.doctor import doctor
 
 SICK = Diagnosis(
     (Check("Python", "ok", "3.12"), Check("compiler", "FIX", "none <b>was</b> found", "pip install ziglang"))

@@ -9,7 +9,7 @@ import pytest
 from hvm4viz import selftest as module
 from hvm4viz.cli import main
 from hvm4viz.golden import goldens
-from hvm4viz.selftest import Report, Row
+from hvm4viz.golden.report import Report, Row
 
 FIRST = goldens()[0]
 

@@ -148,6 +148,14 @@ def test_evaluator_runs_on_the_host_and_its_frontiers_on_the_device(device: Devi
     assert run.trace.digest() == hv.run('@main = [%gnf([1 + 2, 3]), %log("x")]', device="cpu").trace.digest()
 
 
+def test_the_evaluators_passes_are_said_to_be_the_hosts(stand_in: Control) -> None:
+    run = hv.run('@main = %log("x")', device="metal", on_log=lambda _: None)
+
+    assert run.device.name == "metal (Stand-in)"
+    assert any(name.startswith("cpu (") and name.endswith(", evaluator") for name in run.trace.meta["devices"])
+    assert "step_depth_first" not in stand_in.dispatched
+
+
 def test_auto_prefers_metal_where_it_is(stand_in: Control) -> None:
     assert open_device("auto").name == "metal (Stand-in)"
     assert stand_in.opened == 1

@@ -18,9 +18,10 @@ from hvm4viz.events import EVENT, PassRecord
 from hvm4viz.golden import goldens
 from hvm4viz.golden.chosen import runs
 from hvm4viz.golden.make import made_anew
+from hvm4viz.golden.report import Report
 from hvm4viz.golden.runs import FILE, Golden, made_with, written
 from hvm4viz.kernel_text.source import kernel
-from hvm4viz.selftest import Report, selftest
+from hvm4viz.selftest import selftest
 
 
 def test_the_file_is_what_make_writes() -> None:
