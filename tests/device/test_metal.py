@@ -18,7 +18,9 @@ from hvm4viz.device.base import view
 from hvm4viz.device.metal import MetalDevice, MetalKernel
 from hvm4viz.device.openings import openings
 from hvm4viz.errors import CompileFailed, DeviceFailed, DeviceUnavailable
+from hvm4viz.events import PassRecord
 from hvm4viz.kernel_text.source import kernel
+from hvm4viz.selftest import selftest
 from tests.case_files import Case, cases, programs
 from tests.device.stand_in.control import Control
 from tests.differential.answers import answer, faults
@@ -98,6 +100,14 @@ def test_the_size_of_a_threadgroup_changes_nothing(stand_in: Control, group: int
     run = hv.run(WIDE, machine=hv.Machine(blocks=5), device=Alone(openings(), workers=1))
 
     assert run.trace.digest() == hv.run(WIDE, machine=hv.Machine(blocks=5), device="cpu").trace.digest()
+
+
+def test_at_level_full_it_tells_the_same_changes(device: Device) -> None:
+    here, there = (hv.run(SHARED, record="full", device=each, machine=hv.Machine(fuel=3)) for each in (device, "cpu"))
+
+    assert here.trace.n_passes == there.trace.n_passes > 5
+    for p in range(there.trace.n_passes + 1):
+        assert np.array_equal(here.trace.at(p).words, there.trace.at(p).words)
 
 
 def test_what_is_written_down_about_the_heap_is_the_same(device: Device) -> None:
@@ -181,6 +191,40 @@ def test_private_memory_is_refused_with_the_reason(device: Device) -> None:
         hv.run("@main = 1", device=device, machine=hv.Machine(memory="private"))
 
 
+# The proof.
+
+
+def test_the_stand_in_proves_itself(stand_in: Control) -> None:
+    report = selftest("metal", workers=1)
+
+    assert report.is_same, str(report)
+    assert [row.golden.name for row in report.rows if row.verdict == "refused"] == ["many readers, live"]
+    frontiers = sum(row.passes for row in report.rows if row.golden.name != "primitives")
+    assert stand_in.dispatched.count("step_frontier") >= frontiers
+
+
+def test_a_device_that_loses_a_dispatch_proves_nothing(stand_in: Control) -> None:
+    openings()
+    stand_in.how, stand_in.fails_from = "half", 60
+
+    report = selftest("metal", workers=1)
+
+    assert report.has_failed
+    assert any("did not run pass" in row.what for row in report.rows)
+
+
+@pytest.mark.metal
+def test_a_mac_proves_itself() -> None:
+    try:
+        device = open_device("metal")
+    except DeviceUnavailable as error:
+        pytest.skip(str(error))
+
+    report = selftest(device)
+
+    assert report.is_same, str(report)
+
+
 # Faults: each is told in the device's own words, with the trace so far, and never as a result.
 
 
@@ -201,6 +245,40 @@ def test_a_lost_dispatch_is_a_failure(device: Device, stand_in: Control, how: st
     with pytest.raises(DeviceFailed, match="metal") as raised:
         run.raise_for_status()
     assert raised.value.trace is run.trace
+
+
+@pytest.mark.parametrize(
+    ("how", "words"), [("nothing", "took a dispatch and did not run it"), ("refuse", "Cannot create pipeline state")]
+)
+def test_a_device_that_is_lost_while_it_is_measured_is_a_failure(
+    device: Device, stand_in: Control, monkeypatch: pytest.MonkeyPatch, how: str, words: str
+) -> None:
+    monkeypatch.setattr("hvm4viz.device.opening.PROBE_EVERY", 4)
+    assert isinstance(device, MetalDevice)
+    device.openings.current.measure()
+    for _ in range(512):
+        device.openings.current.count()
+    stand_in.how, stand_in.fails_probes = how, True
+
+    with pytest.raises(DeviceFailed, match=words):
+        device.openings.current.measure()
+
+
+def test_a_device_that_is_lost_between_two_passes_keeps_the_trace(
+    device: Device, stand_in: Control, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hvm4viz.device.opening.PROBE_EVERY", 4)
+    assert isinstance(device, MetalDevice)
+    device.openings.current._left = 4
+
+    def lose(record: PassRecord) -> None:
+        stand_in.fails_probes = record.index >= 5
+
+    run = hv.run(ENDLESS, device=device, machine=hv.Machine(fuel=10), max_passes=50, on_pass=lose)
+
+    assert run.status == "failed"
+    assert "took a dispatch and did not run it" in run.message
+    assert 6 <= run.trace.n_passes == run.stats.passes < 50
 
 
 def test_a_refused_dispatch_is_told_in_the_devices_own_words(device: Device, stand_in: Control, tmp_path: Path) -> None:

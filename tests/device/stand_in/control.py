@@ -20,6 +20,8 @@ class Control:
     how : {"nothing", "half", "forget", "refuse"}
         What then happens: nothing runs, every second thread runs, all run but what they wrote is lost, or the call
         raises.
+    fails_probes : bool
+        Whether measuring what a dispatch costs goes wrong as well, once something does.
     refused_text : str
         If it occurs in a kernel text, that text does not compile.
     buffer_bytes_max : int
@@ -36,6 +38,7 @@ class Control:
     has_device: bool = True
     fails_from: int | None = None
     how: str = "nothing"
+    fails_probes: bool = False
     refused_text: str = ""
     buffer_bytes_max: int = 1 << 40
     record_ns: int = 0

@@ -166,7 +166,7 @@ class Run:
         assert len(self._buffers) == needed <= BUFFERS_MAX, "Metal's own validation would end the process here"
         assert count > 0, "and here"
         self._is_probe = function.name == "nothing"
-        self._fails = not self._is_probe and control.fails_now()
+        self._fails = control.fails_probes if self._is_probe else control.fails_now()
         if self._fails and control.how == "refuse":
             raise error("Cannot create pipeline state")
         if not self._is_probe:
