@@ -25,7 +25,8 @@ const CIVIDIS = "00224e002e6a1a386f32436d434e6c535a6d61656f6f70737d7c788c88789b9
 const PINNED = ["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#8a8a8a"];
 
 const clamp = (x, lo, hi) => Math.min(Math.max(x, lo), hi);
-const count = (n) => Number(n).toLocaleString("en-US");
+const NUMBER = new Intl.NumberFormat("en-US");
+const count = (n) => NUMBER.format(n);
 const plural = (n, one, many = one + "s") => `${count(n)} ${n === 1 ? one : many}`;
 
 function el(tag, name = "", text = "", parent = null) {
@@ -726,6 +727,7 @@ class Grid {
     this.doneAt = seen.done.subarray(lo, hi);
     this.n = hi - lo;
     this.roleAt = seen.role.subarray(lo, hi);
+    this.odd = Uint8Array.from(this.cells, (cell) => Math.floor(cell / meta.region_size) & 1);
     this.status = new Uint8Array(this.n);
     const size = (r1 - r0) * meta.region_size;
     this.first = r0 * meta.region_size;
@@ -771,29 +773,39 @@ class Grid {
     return this.complete;
   }
 
+  // One cell at the start of pass p, while its chunk is there.
+  touch(i, p) {
+    const k = this.cells[i] >>> 16;
+    this.status[i] = this.base(i, p, this.store.full ? this.store.chunks.get(k).words : null, k * CHUNK);
+  }
+
   step(p, q) {
     const moved = Math.min(p, q), events = this.store.events(moved), { full } = this.store;
     if (!events && this.store.meta.n_events) return false;
-    const touched = this.over.slice();
-    const note = (loc) => {
-      const i = this.index(loc);
-      if (i >= 0) touched.push(i);
-    };
-    for (const each of [events, this.store.events(Math.max(p, q))]) {
-      for (let i = each?.lo ?? 0; i < (each?.hi ?? 0); i += 1) {
-        note(each.w.loc[i]);
-        if (each.w.slot[i]) note(each.w.slot[i]);
+    if (full) {
+      const k1 = this.cells[this.n - 1] >>> 16;
+      for (let k = this.cells[0] >>> 16; k <= k1; k += 1) if (!this.store.reach(k, q)) return false;
+      const { w, lo, hi } = this.store.deltas(moved), cells = w.delta_cell, { at: places, first, seenAt, doneAt, roleAt, status } = this;
+      for (let at = lo; at < hi;) {
+        const k = cells[at] >>> 16, c1 = (k + 1) * CHUNK, words = this.store.chunks.get(k)?.words;
+        for (; at < hi && cells[at] < c1; at += 1) {
+          const i = !words ? -1 : places ? places[cells[at] - first] ?? -1 : this.index(cells[at]);
+          if (i < 0) continue;
+          const here = 2 * (cells[at] - c1 + CHUNK), high = words[here + 1];
+          if (roleAt[i] || seenAt[i] > q) status[i] = this.base(i, q, words, c1 - CHUNK);
+          else if (high >>> 31) status[i] = STATUS.sub;
+          else if (!high && !words[here]) status[i] = STATUS.freed;
+          else status[i] = doneAt[i] < q ? STATUS.reduced : STATUS.idle;
+        }
       }
     }
-    if (full) {
-      const k0 = Math.floor(this.cells[0] / CHUNK), k1 = Math.floor(this.cells[this.n - 1] / CHUNK);
-      for (let k = k0; k <= k1; k += 1) if (!this.store.reach(k, q)) return false;
-      const { w, lo, hi } = this.store.deltas(moved);
-      for (let i = lo; i < hi; i += 1) note(w.delta_cell[i]);
-    }
-    for (const i of touched) {
-      const k = Math.floor(this.cells[i] / CHUNK);
-      this.status[i] = this.base(i, q, full ? this.store.chunks.get(k).words : null, k * CHUNK);
+    for (const i of this.over) this.touch(i, q);
+    for (const each of [events, this.store.events(Math.max(p, q))]) {
+      for (let at = each?.lo ?? 0; at < (each?.hi ?? 0); at += 1) {
+        const i = this.index(each.w.loc[at]), j = each.w.slot[at] ? this.index(each.w.slot[at]) : -1;
+        if (i >= 0) this.touch(i, q);
+        if (j >= 0) this.touch(j, q);
+      }
     }
     this.p = q;
     this.overlay(q);
@@ -802,6 +814,7 @@ class Grid {
 
   // Puts the frontier of pass p, and who waits, over what the cells hold.
   overlay(p) {
+    this.version = (this.version || 0) + 1;
     this.over = [];
     const put = (loc, status) => {
       const i = this.index(loc);
@@ -1042,43 +1055,61 @@ class Overview {
   }
 
   draw() {
-    const context = this.canvas.getContext("2d"), ratio = window.devicePixelRatio || 1, { theme } = this.view;
-    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    const pen = this.canvas.getContext("2d"), ratio = window.devicePixelRatio || 1, { theme } = this.view;
+    pen.setTransform(ratio, 0, 0, ratio, 0, 0);
     const wide = this.canvas.width / ratio, high = this.canvas.height / ratio;
-    context.clearRect(0, 0, wide, high);
-    context.font = theme.font(10);
+    pen.clearRect(0, 0, wide, high);
+    pen.font = theme.font(10);
     const { left, top, width, height, map, range } = this;
     if (!this.store.n) {
-      context.fillStyle = theme.muted;
-      context.fillText("0 passes: nothing was run", left, top + 14);
+      pen.fillStyle = theme.muted;
+      pen.fillText("0 passes: nothing was run", left, top + 14);
       return this.say("0 passes: nothing was run");
     }
-    context.fillStyle = theme.zero;
-    context.fillRect(left, top, width, height);
     if (!map) {
-      context.fillStyle = theme.muted;
-      context.fillText("loading…", left + 6, top + 14);
+      pen.fillStyle = theme.zero;
+      pen.fillRect(left, top, width, height);
+      pen.fillStyle = theme.muted;
+      pen.fillText("loading…", left + 6, top + 14);
       return undefined;
     }
-    this.paint(context);
-    this.lines(context);
-    context.strokeStyle = theme.line;
-    context.lineWidth = 1;
-    context.strokeRect(left + 0.5, top + 0.5, width - 1, height - 1);
-    context.fillStyle = theme.muted;
-    context.textAlign = "right";
-    context.textBaseline = "middle";
-    context.fillText(count(range.r0), left - 4, top + height - 5);
-    if (range.r1 - range.r0 > 1) context.fillText(count(range.r1 - 1), left - 4, top + 6);
-    if (height >= 44) context.fillText("region", left - 4, top + height / 2);
-    context.textBaseline = "top";
-    context.textAlign = "left";
-    context.fillText(`pass ${count(range.p0)}`, left, top + height + 4);
-    context.textAlign = "right";
-    context.fillText(count(range.p1 - 1), left + width, top + height + 4);
-    context.textAlign = "left";
-    this.marks(context);
+    const key = [theme.key, wide, high, JSON.stringify(range)].join();
+    if (this.stillKey !== key || this.stillOf !== map) {
+      Object.assign(this, { stillKey: key, stillOf: map });
+      this.still ||= el("canvas");
+      this.still.width = this.canvas.width;
+      this.still.height = this.canvas.height;
+      this.drawStill(this.still.getContext("2d"), ratio);
+    }
+    pen.drawImage(this.still, 0, 0, wide, high);
+    this.marks(pen);
     return this.explain();
+  }
+
+  // What stays while the playhead moves: map, lines, axes.
+  drawStill(pen, ratio) {
+    const { left, top, width, height, range } = this, { theme } = this.view;
+    pen.setTransform(ratio, 0, 0, ratio, 0, 0);
+    pen.font = theme.font(10);
+    pen.fillStyle = theme.zero;
+    pen.fillRect(left, top, width, height);
+    this.paint(pen);
+    this.lines(pen);
+    pen.strokeStyle = theme.line;
+    pen.lineWidth = 1;
+    pen.strokeRect(left + 0.5, top + 0.5, width - 1, height - 1);
+    pen.fillStyle = theme.muted;
+    pen.textAlign = "right";
+    pen.textBaseline = "middle";
+    pen.fillText(count(range.r0), left - 4, top + height - 5);
+    if (range.r1 - range.r0 > 1) pen.fillText(count(range.r1 - 1), left - 4, top + 6);
+    if (height >= 44) pen.fillText("region", left - 4, top + height / 2);
+    pen.textBaseline = "top";
+    pen.textAlign = "left";
+    pen.fillText(`pass ${count(range.p0)}`, left, top + height + 4);
+    pen.textAlign = "right";
+    pen.fillText(count(range.p1 - 1), left + width, top + height + 4);
+    pen.textAlign = "left";
   }
 
   x(p) {
@@ -1086,7 +1117,7 @@ class Overview {
     return this.left + ((p - p0) / (p1 - p0)) * this.width;
   }
 
-  paint(context) {
+  paint(pen) {
     const { map, theme = this.view.theme } = this, key = theme.key;
     if (!this.image || this.imageKey !== key) {
       this.scale = scale(map.values);
@@ -1106,69 +1137,69 @@ class Overview {
       this.imageKey = key;
       this.legendOf();
     }
-    context.imageSmoothingEnabled = false;
+    pen.imageSmoothingEnabled = false;
     const x0 = this.x(map.p0), x1 = this.x(map.p0 + map.columns * map.per_pass);
     const { r0, r1 } = this.range, part = this.height / (r1 - r0);
     const y1 = this.top + this.height - (map.r0 - r0) * part, y0 = y1 - map.rows * map.per_region * part;
-    context.save();
-    context.beginPath();
-    context.rect(this.left, this.top, this.width, this.height);
-    context.clip();
-    context.drawImage(this.image, x0, y0, x1 - x0, y1 - y0);
-    context.restore();
+    pen.save();
+    pen.beginPath();
+    pen.rect(this.left, this.top, this.width, this.height);
+    pen.clip();
+    pen.drawImage(this.image, x0, y0, x1 - x0, y1 - y0);
+    pen.restore();
   }
 
-  lines(context) {
+  lines(pen) {
     const { map } = this, { theme } = this.view;
     let most = 1;
     for (const value of map.frontier) most = Math.max(most, value);
     const high = this.top - 8, y = (value) => this.top - 3 - (high * Math.min(value, most)) / most;
     const path = (values, close) => {
-      context.beginPath();
+      pen.beginPath();
       values.forEach((value, i) => {
         const x0 = this.x(map.p0 + i * map.per_pass), x1 = this.x(map.p0 + (i + 1) * map.per_pass);
-        if (!i) context.moveTo(x0, close ? this.top - 3 : y(value));
-        context.lineTo(x0, y(value));
-        context.lineTo(x1, y(value));
+        if (!i) pen.moveTo(x0, close ? this.top - 3 : y(value));
+        pen.lineTo(x0, y(value));
+        pen.lineTo(x1, y(value));
       });
-      if (close) context.lineTo(this.x(map.p0 + values.length * map.per_pass), this.top - 3);
+      if (close) pen.lineTo(this.x(map.p0 + values.length * map.per_pass), this.top - 3);
     };
-    context.save();
-    context.beginPath();
-    context.rect(this.left, 0, this.width, this.top);
-    context.clip();
+    pen.save();
+    pen.beginPath();
+    pen.rect(this.left, 0, this.width, this.top);
+    pen.clip();
     path(map.frontier, true);
-    context.fillStyle = theme.frontierFill;
-    context.fill();
+    pen.fillStyle = theme.frontierFill;
+    pen.fill();
     path(map.frontier, false);
-    context.strokeStyle = theme.frontierLine;
-    context.lineWidth = 1.2;
-    context.stroke();
+    pen.strokeStyle = theme.frontierLine;
+    pen.lineWidth = 1.2;
+    pen.stroke();
     path(map.ideal, false);
-    context.strokeStyle = theme.reducedLine;
-    context.setLineDash([4, 2]);
-    context.stroke();
-    context.restore();
-    context.fillStyle = theme.muted;
-    context.textAlign = "right";
-    context.textBaseline = "middle";
-    context.fillText(count(most), this.left - 4, 9);
-    context.textAlign = "left";
+    pen.strokeStyle = theme.reducedLine;
+    pen.setLineDash([4, 2]);
+    pen.stroke();
+    pen.restore();
+    pen.fillStyle = theme.muted;
+    pen.textAlign = "right";
+    pen.textBaseline = "middle";
+    pen.fillText(count(most), this.left - 4, 9);
+    pen.textAlign = "left";
   }
 
   // Playhead, pinned pass, hits, bookmarks, end of the recording, what is being dragged.
-  marks(context) {
+  marks(pen) {
     const { theme } = this.view, { p } = this.side, { range, top, height } = this;
     const bar = (at, color, wide, dash = []) => {
       if (at < range.p0 || at > range.p1) return;
-      context.strokeStyle = color;
-      context.lineWidth = wide;
-      context.setLineDash(dash);
-      context.beginPath();
-      context.moveTo(this.x(at), 2);
-      context.lineTo(this.x(at), top + height);
-      context.stroke();
-      context.setLineDash([]);
+      pen.strokeStyle = color;
+      pen.lineWidth = wide;
+      pen.setLineDash(dash);
+      pen.beginPath();
+      pen.moveTo(this.x(at), 2);
+      pen.lineTo(this.x(at), top + height);
+      pen.stroke();
+      pen.setLineDash([]);
     };
     const { meta } = this.store;
     if (meta.dropped && meta.events_until < this.store.n) bar(meta.events_until, theme.errorText, 1.2, [4, 3]);
@@ -1181,21 +1212,21 @@ class Overview {
     const diff = this.view.pin !== null && !this.side.index ? this.view.heap.grid.diff : null;
     if (diff) {
       const most = Math.max(1, ...diff.byRegion.values()), part = height / (range.r1 - range.r0);
-      context.fillStyle = theme.subText;
+      pen.fillStyle = theme.subText;
       for (const [region, n] of diff.byRegion) {
         if (region < range.r0 || region >= range.r1) continue;
         const long = (8 * n) / most;
-        context.fillRect(this.left + this.width + 1, top + height - (region - range.r0 + 1) * part, Math.max(long, 1.5), Math.max(part, 1));
+        pen.fillRect(this.left + this.width + 1, top + height - (region - range.r0 + 1) * part, Math.max(long, 1.5), Math.max(part, 1));
       }
     }
     if (this.drag?.moved) {
       const { x0, y0, x1, y1, tall } = this.drag;
-      context.fillStyle = theme.drag;
-      context.strokeStyle = theme.text;
-      context.lineWidth = 1;
+      pen.fillStyle = theme.drag;
+      pen.strokeStyle = theme.text;
+      pen.lineWidth = 1;
       const box = [Math.min(x0, x1), tall ? Math.min(y0, y1) : top, Math.abs(x1 - x0), tall ? Math.abs(y1 - y0) : height];
-      context.fillRect(...box);
-      context.strokeRect(...box);
+      pen.fillRect(...box);
+      pen.strokeRect(...box);
     }
   }
 
@@ -1680,24 +1711,24 @@ class Heap {
       this.list.draw();
       return this.explain();
     }
-    const context = this.canvas.getContext("2d"), ratio = window.devicePixelRatio || 1;
-    context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    context.clearRect(0, 0, this.width, this.height);
-    context.textBaseline = "middle";
+    const pen = this.canvas.getContext("2d"), ratio = window.devicePixelRatio || 1;
+    pen.setTransform(ratio, 0, 0, ratio, 0, 0);
+    pen.clearRect(0, 0, this.width, this.height);
+    pen.textBaseline = "middle";
     if (this.kind === "net") {
-      this.drawNet(context);
+      this.drawNet(pen);
     } else if (!this.grid.n && this.kind === "cells") {
-      context.fillStyle = this.view.theme.muted;
-      context.font = this.view.theme.font(12);
-      context.fillText(this.empty(), 10, 20);
+      pen.fillStyle = this.view.theme.muted;
+      pen.font = this.view.theme.font(12);
+      pen.fillText(this.empty(), 10, 20);
     } else {
-      context.save();
-      context.translate(0, -this.scroll.scrollTop);
-      if (this.kind === "regions") this.drawRegions(context);
-      else if (this.flat) this.drawRaster(context);
-      else this.drawBlocks(context);
-      if (this.kind === "cells") this.drawMoves(context);
-      context.restore();
+      pen.save();
+      pen.translate(0, -this.scroll.scrollTop);
+      if (this.kind === "regions") this.drawRegions(pen);
+      else if (this.flat) this.drawRaster(pen);
+      else this.drawBlocks(pen);
+      if (this.kind === "cells") this.drawMoves(pen);
+      pen.restore();
     }
     return this.explain();
   }
@@ -1754,102 +1785,102 @@ class Heap {
     return theme.status[status];
   }
 
-  drawBlocks(context) {
+  drawBlocks(pen) {
     const { grid, store, w, h } = this, { theme } = this.view, boxes = this.mode === "boxes";
     const marked = this.view.markedCells(this.side);
     const shown = this.visibleBlocks();
     for (const block of shown) {
       if (block.region % 2) {
-        context.fillStyle = theme.band;
-        context.fillRect(block.x - 3, block.y, block.wide + 6, block.high + 2);
+        pen.fillStyle = theme.band;
+        pen.fillRect(block.x - 3, block.y, block.wide + 6, block.high + 2);
       }
       const pinned = this.view.pins.indexOf(block.region);
       if (pinned >= 0) {
-        context.fillStyle = PINNED[pinned % PINNED.length];
-        context.fillRect(block.x - 5, block.y, 3, block.high + 2);
+        pen.fillStyle = PINNED[pinned % PINNED.length];
+        pen.fillRect(block.x - 5, block.y, 3, block.high + 2);
       }
       if (this.label) {
         const owner = store.block(block.region);
-        context.font = theme.font(boxes ? 11 : 9);
-        context.fillStyle = theme.muted;
-        context.fillText(boxes ? `region ${block.region} · ${owner === null ? "no owner" : `B${owner}`}` : `R${block.region}`, block.x, block.y + this.label / 2, block.wide);
+        pen.font = theme.font(boxes ? 11 : 9);
+        pen.fillStyle = theme.muted;
+        pen.fillText(boxes ? `region ${block.region} · ${owner === null ? "no owner" : `B${owner}`}` : `R${block.region}`, block.x, block.y + this.label / 2, block.wide);
       }
       for (let i = block.i0; i < block.i1; i += 1) {
         const k = i - block.i0, x = block.x + (k % block.columns) * w, y = block.y + this.label + Math.floor(k / block.columns) * h;
         if (y + h < this.scroll.scrollTop || y > this.scroll.scrollTop + this.height) continue;
-        if (boxes) this.drawBox(context, i, x, y, marked.has(i));
-        else this.drawTile(context, i, x, y, marked.has(i));
+        if (boxes) this.drawBox(pen, i, x, y, marked.has(i));
+        else this.drawTile(pen, i, x, y, marked.has(i));
       }
     }
-    if (boxes) this.drawPointers(context, shown);
-    this.drawDeferrals(context);
+    if (boxes) this.drawPointers(pen, shown);
+    this.drawDeferrals(pen);
   }
 
-  drawBox(context, i, x, y, marked) {
+  drawBox(pen, i, x, y, marked) {
     const { grid, store, w, h } = this, { theme } = this.view, status = grid.status[i], loc = grid.cells[i];
     const [bx, by, bw, bh] = [x + 2.5, y + 2.5, w - 7, h - 7];
     const diff = grid.diff && !this.side.index ? grid.diff.codes[i] : 0;
-    context.lineWidth = 1;
+    pen.lineWidth = 1;
     if (!status && !diff) {
-      context.strokeStyle = theme.line;
-      context.setLineDash([2, 3]);
-      context.strokeRect(bx, by, bw, bh);
-      context.setLineDash([]);
-      context.font = theme.font(9);
-      context.fillStyle = theme.muted;
-      context.fillText(String(loc), bx + 4, by + 8);
+      pen.strokeStyle = theme.line;
+      pen.setLineDash([2, 3]);
+      pen.strokeRect(bx, by, bw, bh);
+      pen.setLineDash([]);
+      pen.font = theme.font(9);
+      pen.fillStyle = theme.muted;
+      pen.fillText(String(loc), bx + 4, by + 8);
       return;
     }
-    context.fillStyle = marked ? theme.markFill : theme.box[status];
-    context.fillRect(bx, by, bw, bh);
-    theme.cue(context, status, bx, by, bw, bh);
+    pen.fillStyle = marked ? theme.markFill : theme.box[status];
+    pen.fillRect(bx, by, bw, bh);
+    theme.cue(pen, status, bx, by, bw, bh);
     if (this.colorBy !== "status") {
-      context.fillStyle = this.fillOf(i);
-      context.fillRect(bx + 1, by + bh - 4, bw - 2, 3);
+      pen.fillStyle = this.fillOf(i);
+      pen.fillRect(bx + 1, by + bh - 4, bw - 2, 3);
     }
     if (loc === this.side.sel) {
-      context.lineWidth = 2.5;
-      context.strokeStyle = theme.text;
-      context.strokeRect(bx - 1, by - 1, bw + 2, bh + 2);
+      pen.lineWidth = 2.5;
+      pen.strokeStyle = theme.text;
+      pen.strokeRect(bx - 1, by - 1, bw + 2, bh + 2);
     }
-    context.font = theme.font(9);
-    context.fillStyle = theme.muted;
-    context.fillText(String(loc), bx + 4, by + 8);
+    pen.font = theme.font(9);
+    pen.fillStyle = theme.muted;
+    pen.fillText(String(loc), bx + 4, by + 8);
     if (diff) {
-      context.font = theme.font(12, true);
-      context.fillStyle = theme.text;
-      context.textAlign = "right";
-      context.fillText(DIFF_SIGNS[diff], bx + bw - 4, by + 9);
-      context.textAlign = "left";
+      pen.font = theme.font(12, true);
+      pen.fillStyle = theme.text;
+      pen.textAlign = "right";
+      pen.fillText(DIFF_SIGNS[diff], bx + bw - 4, by + 9);
+      pen.textAlign = "left";
     }
     const word = store.word(loc, this.side.p);
-    context.font = theme.font(12, true);
-    context.fillStyle = theme.text;
+    pen.font = theme.font(12, true);
+    pen.fillStyle = theme.text;
     const text = word ? this.terms.short(word, loc) : status >= STATUS.frontier || status === STATUS.reduced ? STATUS_NAMES[status] : "";
-    if (word || status) context.fillText(word ? text : text || "·", bx + 4, by + bh - (h > 40 ? 12 : 9), bw - 8);
+    if (word || status) pen.fillText(word ? text : text || "·", bx + 4, by + bh - (h > 40 ? 12 : 9), bw - 8);
   }
 
-  drawTile(context, i, x, y, marked) {
+  drawTile(pen, i, x, y, marked) {
     const { grid, w, h } = this, { theme } = this.view, status = grid.status[i], gap = w >= 6 ? 1 : 0;
     if (!status) {
       if (w >= 5) {
-        context.fillStyle = theme.empty;
-        context.fillRect(x, y, w - gap, h - gap);
+        pen.fillStyle = theme.empty;
+        pen.fillRect(x, y, w - gap, h - gap);
       }
       return;
     }
-    context.fillStyle = marked ? theme.mark : this.fillOf(i);
-    context.fillRect(x, y, w - gap, h - gap);
-    if (w >= 7 && this.colorBy === "status" && !grid.diff) theme.tileCue(context, status, x, y, w - gap, h - gap);
+    pen.fillStyle = marked ? theme.mark : this.fillOf(i);
+    pen.fillRect(x, y, w - gap, h - gap);
+    if (w >= 7 && this.colorBy === "status" && !grid.diff) theme.tileCue(pen, status, x, y, w - gap, h - gap);
     if (grid.cells[i] === this.side.sel) {
-      context.strokeStyle = theme.text;
-      context.lineWidth = 2;
-      context.strokeRect(x - 1, y - 1, w + 1, h + 1);
+      pen.strokeStyle = theme.text;
+      pen.lineWidth = 2;
+      pen.strokeRect(x - 1, y - 1, w + 1, h + 1);
     }
   }
 
   // Lines from nodes to their fields, and from variables to what they are bound to.
-  drawPointers(context, shown) {
+  drawPointers(pen, shown) {
     if (!this.store.full) return;
     const { grid } = this, { theme } = this.view, few = shown.reduce((sum, b) => sum + b.i1 - b.i0, 0) <= 140;
     for (const block of shown) {
@@ -1865,52 +1896,52 @@ class Heap {
           const to = this.at(j), up = to.y <= from.y, level = to.y === from.y;
           const x0 = from.x + from.w / 2 - 2, y0 = up ? from.y + 2 : from.y + from.h - 5;
           const x1 = to.x + to.w / 2 + (up ? 8 : -2), y1 = up && !level ? to.y + to.h - 4 : to.y + 2;
-          context.strokeStyle = chosen ? theme.text : bound ? theme.subText : theme.pointer;
-          context.lineWidth = chosen ? 1.8 : 1;
-          context.setLineDash(bound ? [4, 3] : []);
-          context.beginPath();
-          context.moveTo(x0, y0);
+          pen.strokeStyle = chosen ? theme.text : bound ? theme.subText : theme.pointer;
+          pen.lineWidth = chosen ? 1.8 : 1;
+          pen.setLineDash(bound ? [4, 3] : []);
+          pen.beginPath();
+          pen.moveTo(x0, y0);
           const bend = level ? clamp(Math.abs(x1 - x0) / 12, 10, 15) : Math.max(Math.abs(y1 - y0) / 2, 10), side = up ? -1 : 1;
-          context.bezierCurveTo(x0, y0 + side * bend, x1, y1 - (level ? bend : side * bend), x1, y1);
-          context.stroke();
-          context.setLineDash([]);
-          this.arrow(context, x1, y1, up && !level ? -Math.PI / 2 : Math.PI / 2, context.strokeStyle);
+          pen.bezierCurveTo(x0, y0 + side * bend, x1, y1 - (level ? bend : side * bend), x1, y1);
+          pen.stroke();
+          pen.setLineDash([]);
+          this.arrow(pen, x1, y1, up && !level ? -Math.PI / 2 : Math.PI / 2, pen.strokeStyle);
         }
       }
     }
   }
 
-  arrow(context, x, y, angle, color, size = 5) {
-    context.save();
-    context.translate(x, y);
-    context.rotate(angle);
-    context.fillStyle = color;
-    context.beginPath();
-    context.moveTo(0, 0);
-    context.lineTo(-size, -size / 2);
-    context.lineTo(-size, size / 2);
-    context.closePath();
-    context.fill();
-    context.restore();
+  arrow(pen, x, y, angle, color, size = 5) {
+    pen.save();
+    pen.translate(x, y);
+    pen.rotate(angle);
+    pen.fillStyle = color;
+    pen.beginPath();
+    pen.moveTo(0, 0);
+    pen.lineTo(-size, -size / 2);
+    pen.lineTo(-size, size / 2);
+    pen.closePath();
+    pen.fill();
+    pen.restore();
   }
 
   // Arrows of the tasks that this pass defers: from the task's cell to the slot it needs.
-  drawDeferrals(context) {
+  drawDeferrals(pen) {
     const moves = this.deferred().slice(0, 200), { theme } = this.view;
     for (const { loc, slot } of moves) {
       const i = this.grid.index(loc), j = this.grid.index(slot);
       if (i < 0 || j < 0) continue;
       const a = this.at(i), b = this.at(j), x0 = a.x + a.w / 2 - 2, y0 = a.y + a.h / 2, x1 = b.x + b.w / 2 - 2, y1 = b.y + b.h / 2;
       const part = this.mode === "boxes" ? 0.84 : 1, xe = x0 + (x1 - x0) * part, ye = y0 + (y1 - y0) * part;
-      context.strokeStyle = theme.deferredLine;
-      context.lineWidth = 2;
-      context.setLineDash([6, 3]);
-      context.beginPath();
-      context.moveTo(x0, y0);
-      context.lineTo(xe, ye);
-      context.stroke();
-      context.setLineDash([]);
-      this.arrow(context, xe, ye, Math.atan2(y1 - y0, x1 - x0), theme.deferredLine, 8);
+      pen.strokeStyle = theme.deferredLine;
+      pen.lineWidth = 2;
+      pen.setLineDash([6, 3]);
+      pen.beginPath();
+      pen.moveTo(x0, y0);
+      pen.lineTo(xe, ye);
+      pen.stroke();
+      pen.setLineDash([]);
+      this.arrow(pen, xe, ye, Math.atan2(y1 - y0, x1 - x0), theme.deferredLine, 8);
     }
   }
 
@@ -1922,64 +1953,66 @@ class Heap {
     return found;
   }
 
-  drawRaster(context) {
+  drawRaster(pen) {
     const { grid, unit, per, columns } = this, { theme } = this.view, top = this.scroll.scrollTop;
     const line0 = Math.max(Math.floor((top - 4) / unit), 0), wide = columns / per;
     const line1 = Math.min(Math.ceil((top + this.height) / unit), Math.ceil(this.lines / per)), tall = line1 - line0;
     if (tall <= 0) return;
-    if (!this.pixels || this.pixels.width !== wide || this.pixels.height !== tall) {
-      this.pixels = new ImageData(wide, tall);
-      this.bytes = new Uint8Array(wide * tall);
+    const key = [grid.version, line0, wide, tall, per, theme.key, this.colorBy, grid.diff?.key, grid.r0, this.side.p].join();
+    if (this.rasterKey !== key) {
+      this.rasterKey = key;
+      this.fillRaster(line0, wide, tall);
     }
-    const codes = this.rasterCodes(), bytes = this.bytes.fill(0), i1 = Math.min(line1 * per * columns, grid.n);
-    const parity = new Uint8Array(bytes.length), size = this.store.meta.region_size;
-    if (per === 1) {
-      const start = line0 * columns;
-      for (let i = start; i < i1; i += 1) bytes[i - start] = codes[i];
-    } else {
-      let i = line0 * per * columns;
-      for (let row = line0 * per; row < line1 * per && i < i1; row += 1) {
-        const base = (Math.floor(row / per) - line0) * wide;
-        for (let column = 0; column < columns && i < i1; column += 1, i += 1) {
-          const at = base + Math.floor(column / per);
-          if (codes[i] > bytes[at]) bytes[at] = codes[i];
-        }
-      }
-    }
-    for (let i = line0 * per * columns; i < i1; i += per) {
-      if (Math.floor(grid.cells[i] / size) & 1) {
-        const row = Math.floor(i / columns);
-        parity[(Math.floor(row / per) - line0) * wide + Math.floor((i % columns) / per)] = 1;
-      }
-    }
-    const lut = theme.raster(this.rasterLut()), data = new Uint32Array(this.pixels.data.buffer);
-    for (let at = 0; at < bytes.length; at += 1) data[at] = lut[2 * bytes[at] + parity[at]];
-    this.image ||= el("canvas");
-    this.image.width = wide;
-    this.image.height = tall;
-    this.image.getContext("2d").putImageData(this.pixels, 0, 0);
-    context.imageSmoothingEnabled = false;
-    context.drawImage(this.image, 42, 4 + line0 * unit, wide * unit, tall * unit);
-    context.font = theme.font(9);
-    context.fillStyle = theme.muted;
-    context.textAlign = "right";
+    const size = this.store.meta.region_size;
+    pen.imageSmoothingEnabled = false;
+    pen.drawImage(this.image, 42, 4 + line0 * unit, wide * unit, tall * unit);
+    pen.font = theme.font(9);
+    pen.fillStyle = theme.muted;
+    pen.textAlign = "right";
     let last = -100;
     for (let line = line0; line < line1; line += 1) {
       const y = 4 + line * unit;
       const region = Math.floor(grid.cells[Math.min(line * per * columns, grid.n - 1)] / size);
       if (y - last >= 22) {
-        context.fillText(`R${region}`, 38, y + 5);
+        pen.fillText(`R${region}`, 38, y + 5);
         last = y;
       }
     }
-    context.textAlign = "left";
+    pen.textAlign = "left";
     const chosen = this.side.sel === null ? -1 : grid.index(this.side.sel);
     if (chosen >= 0) {
       const { x, y } = this.at(chosen);
-      context.strokeStyle = theme.text;
-      context.lineWidth = 2;
-      context.strokeRect(x - 4, y - 4, unit + 8, unit + 8);
+      pen.strokeStyle = theme.text;
+      pen.lineWidth = 2;
+      pen.strokeRect(x - 4, y - 4, unit + 8, unit + 8);
     }
+  }
+
+  // Paints the cells in sight, a pixel for one or for per x per of them: the status that matters most is seen.
+  fillRaster(line0, wide, tall) {
+    const { grid, per, columns } = this, codes = this.rasterCodes(), { odd } = grid;
+    if (this.pixels?.width !== wide || this.pixels.height !== tall) this.pixels = new ImageData(wide, tall);
+    const lut = this.view.theme.raster(this.rasterLut()), data = new Uint32Array(this.pixels.data.buffer).fill(lut[0]);
+    const start = line0 * per * columns, stop = Math.min((line0 + tall) * per * columns, grid.n);
+    if (per === 1) {
+      for (let i = start; i < stop; i += 1) data[i - start] = lut[2 * codes[i] + odd[i]];
+    } else {
+      const best = new Uint8Array(wide * tall);
+      for (let i = start, row = 0; i < stop; row += 1) {
+        const base = Math.floor(row / per) * wide, end = Math.min(i + columns, stop);
+        for (let at = base, left = per; i < end; i += 1) {
+          const value = 2 * codes[i] + odd[i];
+          if (value > best[at]) best[at] = value;
+          left -= 1;
+          if (!left) [at, left] = [at + 1, per];
+        }
+      }
+      for (let at = 0; at < best.length; at += 1) data[at] = lut[best[at]];
+    }
+    this.image ||= el("canvas");
+    this.image.width = wide;
+    this.image.height = tall;
+    this.image.getContext("2d").putImageData(this.pixels, 0, 0);
   }
 
   rasterCodes() {
@@ -2004,7 +2037,7 @@ class Heap {
     return this.colorBy === "status" ? theme.status : [theme.zero, ...PINNED];
   }
 
-  drawRegions(context) {
+  drawRegions(pen) {
     const { store, side, w, h, columns, mode } = this, { theme } = this.view, use = store.use(side.p);
     const events = store.events(side.p), entries = new Map(), { r0, r1 } = this.view.regionRange(side);
     for (let i = events?.lo ?? 0; i < (events?.hi ?? 0); i += 1) {
@@ -2019,31 +2052,31 @@ class Heap {
       const owner = store.regions && store.regions.since[region] <= side.p ? store.block(region) : null;
       const full = use ? use[region] / store.meta.region_size : 0, waiting = entries.get(region) || 0;
       const gap = w >= 8 ? 3 : 1;
-      context.fillStyle = owner === null ? theme.empty : region % 2 ? theme.band : theme.quiet;
-      context.fillRect(x, y, w - gap, h - gap);
-      context.fillStyle = theme.useFill;
-      context.fillRect(x, y + (h - gap) * (1 - full), w - gap, (h - gap) * full);
+      pen.fillStyle = owner === null ? theme.empty : region % 2 ? theme.band : theme.quiet;
+      pen.fillRect(x, y, w - gap, h - gap);
+      pen.fillStyle = theme.useFill;
+      pen.fillRect(x, y + (h - gap) * (1 - full), w - gap, (h - gap) * full);
       const pinned = this.view.pins.indexOf(region);
       if (pinned >= 0 || region === this.view.region) {
-        context.strokeStyle = pinned >= 0 ? PINNED[pinned % PINNED.length] : theme.text;
-        context.lineWidth = 2.5;
-        context.strokeRect(x + 1, y + 1, w - gap - 2, h - gap - 2);
+        pen.strokeStyle = pinned >= 0 ? PINNED[pinned % PINNED.length] : theme.text;
+        pen.lineWidth = 2.5;
+        pen.strokeRect(x + 1, y + 1, w - gap - 2, h - gap - 2);
       }
       if (waiting) {
-        context.strokeStyle = theme.frontierLine;
-        context.lineWidth = w >= 20 ? 2 : 1;
-        context.strokeRect(x + 0.5, y + 0.5, w - gap - 1, h - gap - 1);
+        pen.strokeStyle = theme.frontierLine;
+        pen.lineWidth = w >= 20 ? 2 : 1;
+        pen.strokeRect(x + 0.5, y + 0.5, w - gap - 1, h - gap - 1);
       }
       if (mode !== "boxes") continue;
-      context.fillStyle = theme.text;
-      context.font = theme.font(11, true);
-      context.fillText(`region ${region}`, x + 5, y + 10, w - gap - 8);
-      context.font = theme.font(10);
-      context.fillStyle = theme.muted;
-      context.fillText(owner === null ? "no owner yet" : `B${owner} · ${count(use?.[region] ?? 0)} cells`, x + 5, y + 24, w - gap - 8);
+      pen.fillStyle = theme.text;
+      pen.font = theme.font(11, true);
+      pen.fillText(`region ${region}`, x + 5, y + 10, w - gap - 8);
+      pen.font = theme.font(10);
+      pen.fillStyle = theme.muted;
+      pen.fillText(owner === null ? "no owner yet" : `B${owner} · ${count(use?.[region] ?? 0)} cells`, x + 5, y + 24, w - gap - 8);
       if (waiting && h > 38) {
-        context.fillStyle = theme.frontierText;
-        context.fillText(plural(waiting, "entry", "entries"), x + 5, y + 38, w - gap - 8);
+        pen.fillStyle = theme.frontierText;
+        pen.fillText(plural(waiting, "entry", "entries"), x + 5, y + 38, w - gap - 8);
       }
     }
     const pairs = new Map();
@@ -2055,23 +2088,23 @@ class Heap {
       const [home, owner] = key.split(",").map(Number);
       if (home === owner || home < r0 || home >= r1 || owner < r0 || owner >= r1) continue;
       const a = place(home), b = place(owner), x0 = a.x + w / 2, y0 = a.y + h / 2, x1 = b.x + w / 2, y1 = b.y + h / 2;
-      context.strokeStyle = theme.deferredLine;
-      context.lineWidth = clamp(1 + Math.log2(n), 1, 5);
-      context.beginPath();
-      context.moveTo(x0, y0);
-      context.lineTo(x1, y1);
-      context.stroke();
-      this.arrow(context, x1, y1, Math.atan2(y1 - y0, x1 - x0), theme.deferredLine, 9);
+      pen.strokeStyle = theme.deferredLine;
+      pen.lineWidth = clamp(1 + Math.log2(n), 1, 5);
+      pen.beginPath();
+      pen.moveTo(x0, y0);
+      pen.lineTo(x1, y1);
+      pen.stroke();
+      this.arrow(pen, x1, y1, Math.atan2(y1 - y0, x1 - x0), theme.deferredLine, 9);
     }
   }
 
   // --- the net: a graph around the selection
 
-  drawNet(context) {
+  drawNet(pen) {
     const { theme } = this.view, { side, store } = this;
-    context.font = theme.font(12);
-    context.fillStyle = theme.muted;
-    const say = (text) => (this.netNote = text, context.fillText(text, 10, 20, this.width - 20));
+    pen.font = theme.font(12);
+    pen.fillStyle = theme.muted;
+    const say = (text) => (this.netNote = text, pen.fillText(text, 10, 20, this.width - 20));
     if (!store.full) return say("record='full' shows the graph: this trace does not hold cell contents");
     const root = side.sel ?? this.grid.cells?.[0] ?? 0;
     const key = `${root}@${side.p}/${this.width}/${this.zoomed}`;
@@ -2083,32 +2116,32 @@ class Heap {
     this.net = this.graph.nodes;
     this.netNote = `${plural(this.net.length, "cell")} from cell ${root}${this.graph.cut ? "; double-click a stub (…) to go on" : ""}`;
     for (const [a, b, bound] of this.graph.edges) {
-      context.strokeStyle = bound ? theme.subText : theme.pointer;
-      context.lineWidth = 1.2;
-      context.setLineDash(bound ? [4, 3] : []);
-      context.beginPath();
-      context.moveTo(a.x, a.y + 12);
-      context.bezierCurveTo(a.x, (a.y + b.y) / 2 + 6, b.x, (a.y + b.y) / 2 - 6, b.x, b.y - 12);
-      context.stroke();
-      context.setLineDash([]);
-      this.arrow(context, b.x, b.y - 12, Math.PI / 2, context.strokeStyle);
+      pen.strokeStyle = bound ? theme.subText : theme.pointer;
+      pen.lineWidth = 1.2;
+      pen.setLineDash(bound ? [4, 3] : []);
+      pen.beginPath();
+      pen.moveTo(a.x, a.y + 12);
+      pen.bezierCurveTo(a.x, (a.y + b.y) / 2 + 6, b.x, (a.y + b.y) / 2 - 6, b.x, b.y - 12);
+      pen.stroke();
+      pen.setLineDash([]);
+      this.arrow(pen, b.x, b.y - 12, Math.PI / 2, pen.strokeStyle);
     }
-    context.textAlign = "center";
+    pen.textAlign = "center";
     for (const node of this.net) {
       const i = this.grid.index(node.loc), status = i >= 0 ? this.grid.status[i] : STATUS.idle;
-      context.fillStyle = theme.box[status] || theme.background;
-      context.fillRect(node.x - node.w / 2, node.y - 12, node.w, 24);
-      theme.cue(context, status, node.x - node.w / 2, node.y - 12, node.w, 24);
+      pen.fillStyle = theme.box[status] || theme.background;
+      pen.fillRect(node.x - node.w / 2, node.y - 12, node.w, 24);
+      theme.cue(pen, status, node.x - node.w / 2, node.y - 12, node.w, 24);
       if (node.loc === side.sel) {
-        context.strokeStyle = theme.text;
-        context.lineWidth = 2.5;
-        context.strokeRect(node.x - node.w / 2 - 1, node.y - 13, node.w + 2, 26);
+        pen.strokeStyle = theme.text;
+        pen.lineWidth = 2.5;
+        pen.strokeRect(node.x - node.w / 2 - 1, node.y - 13, node.w + 2, 26);
       }
-      context.fillStyle = theme.text;
-      context.font = theme.font(11, true);
-      context.fillText(node.text, node.x, node.y + 1, node.w - 4);
+      pen.fillStyle = theme.text;
+      pen.font = theme.font(11, true);
+      pen.fillText(node.text, node.x, node.y + 1, node.w - 4);
     }
-    context.textAlign = "left";
+    pen.textAlign = "left";
     return undefined;
   }
 
@@ -2201,7 +2234,7 @@ class Heap {
     const ops = store.operations(p), take = store.meta.operations.indexOf("take");
     for (let i = ops?.lo ?? 0; i < (ops?.hi ?? 0); i += 1) if (ops.w.op_op[i] === take) taken.add(ops.w.op_slot[i]);
     const deltas = store.deltas(p);
-    for (let i = deltas?.lo ?? 0; i < Math.min(deltas?.hi ?? 0, (deltas?.lo ?? 0) + 4000); i += 1) {
+    for (let i = this.flat ? Infinity : deltas?.lo ?? 0; i < Math.min(deltas?.hi ?? 0, (deltas?.lo ?? 0) + 4000); i += 1) {
       const was = deltas.w.delta_before[2 * i] | deltas.w.delta_before[2 * i + 1], is = deltas.w.delta_after[2 * i] | deltas.w.delta_after[2 * i + 1];
       if (!was && is) made.push(deltas.w.delta_cell[i]);
       if (was && !is) gone.push(deltas.w.delta_cell[i]);
@@ -2224,43 +2257,43 @@ class Heap {
     if (this.anim) requestAnimationFrame(() => this.frame());
   }
 
-  drawMoves(context) {
+  drawMoves(pen) {
     if (!this.anim || !this.blocks) return;
     const { theme } = this.view, done = clamp((performance.now() - this.anim.start) / MOTION_MS, 0, 1), t = this.anim.back ? 1 - done : done;
-    context.save();
+    pen.save();
     for (const i of this.anim.taken) {
       const { x, y, w, h } = this.at(i);
-      context.globalAlpha = 1 - t;
-      context.strokeStyle = theme.subText;
-      context.lineWidth = 3;
-      context.strokeRect(x - 6 * t, y - 6 * t, w + 12 * t - 4, h + 12 * t - 4);
+      pen.globalAlpha = 1 - t;
+      pen.strokeStyle = theme.subText;
+      pen.lineWidth = 3;
+      pen.strokeRect(x - 6 * t, y - 6 * t, w + 12 * t - 4, h + 12 * t - 4);
     }
     for (const [cells, alpha] of [[this.anim.made, 1 - t], [this.anim.gone, t]]) {
-      context.globalAlpha = alpha;
-      context.fillStyle = theme.background;
+      pen.globalAlpha = alpha;
+      pen.fillStyle = theme.background;
       for (const i of cells) {
         const { x, y, w, h } = this.at(i);
-        context.fillRect(x, y, w, h);
+        pen.fillRect(x, y, w, h);
       }
     }
-    context.globalAlpha = 1;
+    pen.globalAlpha = 1;
     for (const [i, j] of this.anim.sent) {
       const a = this.at(i), b = this.at(j), w = clamp(a.w * 0.4, 4, 30), h = clamp(a.h * 0.4, 4, 16);
-      context.fillStyle = theme.status[STATUS.deferred];
-      context.strokeStyle = theme.text;
-      context.lineWidth = 1;
+      pen.fillStyle = theme.status[STATUS.deferred];
+      pen.strokeStyle = theme.text;
+      pen.lineWidth = 1;
       const x = a.x + (b.x - a.x) * t + a.w / 2 - w / 2, y = a.y + (b.y - a.y) * t + a.h / 2 - h / 2;
-      context.fillRect(x, y, w, h);
-      context.strokeRect(x, y, w, h);
+      pen.fillRect(x, y, w, h);
+      pen.strokeRect(x, y, w, h);
     }
     for (const block of this.visibleBlocks()) {
       if (!this.anim.given.includes(block.region)) continue;
-      context.globalAlpha = 1 - t;
-      context.strokeStyle = theme.frontierLine;
-      context.lineWidth = 3;
-      context.strokeRect(block.x - 4, block.y, block.wide + 8, block.high + 2);
+      pen.globalAlpha = 1 - t;
+      pen.strokeStyle = theme.frontierLine;
+      pen.lineWidth = 3;
+      pen.strokeRect(block.x - 4, block.y, block.wide + 8, block.high + 2);
     }
-    context.restore();
+    pen.restore();
   }
 }
 
@@ -2346,69 +2379,69 @@ class Theme {
   }
 
   // The second cue of a status: outline, dot, hatch, double edge, cross, sign.
-  cue(context, status, x, y, w, h) {
-    context.lineWidth = status === STATUS.frontier || status === STATUS.deferred || status === STATUS.error ? 2 : 1;
-    context.strokeStyle = status === STATUS.deferred ? this.deferredLine : this.status[status];
-    context.setLineDash(status === STATUS.freed ? [2, 2] : []);
-    context.strokeRect(x, y, w, h);
-    context.setLineDash([]);
-    if (status === STATUS.sub) context.strokeRect(x + 2.5, y + 2.5, w - 5, h - 5);
+  cue(pen, status, x, y, w, h) {
+    pen.lineWidth = status === STATUS.frontier || status === STATUS.deferred || status === STATUS.error ? 2 : 1;
+    pen.strokeStyle = status === STATUS.deferred ? this.deferredLine : this.status[status];
+    pen.setLineDash(status === STATUS.freed ? [2, 2] : []);
+    pen.strokeRect(x, y, w, h);
+    pen.setLineDash([]);
+    if (status === STATUS.sub) pen.strokeRect(x + 2.5, y + 2.5, w - 5, h - 5);
     if (status === STATUS.reduced) {
-      context.fillStyle = this.reducedLine;
-      context.beginPath();
-      context.arc(x + w - 6, y + 6, 2.5, 0, 7);
-      context.fill();
+      pen.fillStyle = this.reducedLine;
+      pen.beginPath();
+      pen.arc(x + w - 6, y + 6, 2.5, 0, 7);
+      pen.fill();
     }
-    if (status === STATUS.deferred) this.hatch(context, x, y, w, h, 7);
+    if (status === STATUS.deferred) this.hatch(pen, x, y, w, h, 7);
     if (status === STATUS.freed) {
-      context.beginPath();
-      context.moveTo(x + w - 9, y + 3);
-      context.lineTo(x + w - 3, y + 9);
-      context.moveTo(x + w - 3, y + 3);
-      context.lineTo(x + w - 9, y + 9);
-      context.stroke();
+      pen.beginPath();
+      pen.moveTo(x + w - 9, y + 3);
+      pen.lineTo(x + w - 3, y + 9);
+      pen.moveTo(x + w - 3, y + 3);
+      pen.lineTo(x + w - 9, y + 9);
+      pen.stroke();
     }
     if (status === STATUS.error) {
-      context.fillStyle = this.errorText;
-      context.font = this.font(12, true);
-      context.fillText("!", x + w - 8, y + 8);
+      pen.fillStyle = this.errorText;
+      pen.font = this.font(12, true);
+      pen.fillText("!", x + w - 8, y + 8);
     }
   }
 
-  hatch(context, x, y, w, h, step) {
-    context.save();
-    context.beginPath();
-    context.rect(x, y, w, h);
-    context.clip();
-    context.strokeStyle = this.deferredLine;
-    context.globalAlpha = 0.45;
-    context.lineWidth = 1;
-    context.beginPath();
+  hatch(pen, x, y, w, h, step) {
+    pen.save();
+    pen.beginPath();
+    pen.rect(x, y, w, h);
+    pen.clip();
+    pen.strokeStyle = this.deferredLine;
+    pen.globalAlpha = 0.45;
+    pen.lineWidth = 1;
+    pen.beginPath();
     for (let at = -h; at < w; at += step) {
-      context.moveTo(x + at, y + h);
-      context.lineTo(x + at + h, y);
+      pen.moveTo(x + at, y + h);
+      pen.lineTo(x + at + h, y);
     }
-    context.stroke();
-    context.restore();
+    pen.stroke();
+    pen.restore();
   }
 
-  tileCue(context, status, x, y, w, h) {
-    context.strokeStyle = this.background;
-    context.fillStyle = this.background;
-    context.lineWidth = 1;
-    if (status === STATUS.reduced) context.fillRect(x + w / 2 - 1, y + h / 2 - 1, 2, 2);
-    if (status === STATUS.sub) context.strokeRect(x + 1.5, y + 1.5, w - 3, h - 3);
+  tileCue(pen, status, x, y, w, h) {
+    pen.strokeStyle = this.background;
+    pen.fillStyle = this.background;
+    pen.lineWidth = 1;
+    if (status === STATUS.reduced) pen.fillRect(x + w / 2 - 1, y + h / 2 - 1, 2, 2);
+    if (status === STATUS.sub) pen.strokeRect(x + 1.5, y + 1.5, w - 3, h - 3);
     if (status === STATUS.freed || status === STATUS.deferred) {
-      context.beginPath();
-      context.moveTo(x, y + h);
-      context.lineTo(x + w, y);
+      pen.beginPath();
+      pen.moveTo(x, y + h);
+      pen.lineTo(x + w, y);
       if (status === STATUS.freed) {
-        context.moveTo(x, y);
-        context.lineTo(x + w, y + h);
+        pen.moveTo(x, y);
+        pen.lineTo(x + w, y + h);
       }
-      context.stroke();
+      pen.stroke();
     }
-    if (status === STATUS.error) context.fillRect(x + w / 2 - 0.5, y + 1, 1.5, h - 2);
+    if (status === STATUS.error) pen.fillRect(x + w / 2 - 0.5, y + 1, 1.5, h - 2);
   }
 
   // Colours of bytes for a raster: each twice, for cells of even and of odd regions.
@@ -3297,29 +3330,29 @@ class View {
     if (!wide || !store.n) return;
     strip.width = Math.round(wide * ratio);
     strip.height = Math.round(8 * ratio);
-    const context = strip.getContext("2d"), inset = 8, x = (p) => inset + (p / store.n) * (wide - 2 * inset);
-    context.scale(ratio, ratio);
+    const pen = strip.getContext("2d"), inset = 8, x = (p) => inset + (p / store.n) * (wide - 2 * inset);
+    pen.scale(ratio, ratio);
     if (store.cuts && !(store.whole && store.windows.length >= store.cuts.length)) {
-      context.fillStyle = this.theme.quiet;
+      pen.fillStyle = this.theme.quiet;
       for (let k = 0; k < store.cuts.length; k += 1) {
         if (store.isCached(store.cuts[k])) continue;
         const x0 = x(store.cuts[k]), x1 = x(store.cuts[k + 1] ?? store.n);
-        for (let at = x0; at < x1; at += 4) context.fillRect(at, 0, Math.min(2, x1 - at), 5);
+        for (let at = x0; at < x1; at += 4) pen.fillRect(at, 0, Math.min(2, x1 - at), 5);
       }
     }
     if (store.meta.kept) {
-      context.fillStyle = this.theme.quiet;
+      pen.fillStyle = this.theme.quiet;
       for (const [a, b] of [[0, store.meta.kept[0]], [store.meta.kept[1], store.n]]) {
-        for (let at = x(a); at < x(b); at += 4) context.fillRect(at, 0, Math.min(2, x(b) - at), 5);
+        for (let at = x(a); at < x(b); at += 4) pen.fillRect(at, 0, Math.min(2, x(b) - at), 5);
       }
     }
-    context.fillStyle = this.theme.hit;
-    for (const p of this.search.ticks(this.main)) context.fillRect(x(p) - 0.5, 0, 1.5, 7);
-    context.fillStyle = this.theme.subText;
-    for (const mark of this.bookmarks) context.fillRect(x(mark.pass) - 1.5, 0, 3, 8);
+    pen.fillStyle = this.theme.hit;
+    for (const p of this.search.ticks(this.main)) pen.fillRect(x(p) - 0.5, 0, 1.5, 7);
+    pen.fillStyle = this.theme.subText;
+    for (const mark of this.bookmarks) pen.fillRect(x(mark.pass) - 1.5, 0, 3, 8);
     if (store.meta.status !== "done") {
-      context.fillStyle = this.theme.errorText;
-      context.fillRect(x(store.n) - 1, 0, 4, 8);
+      pen.fillStyle = this.theme.errorText;
+      pen.fillRect(x(store.n) - 1, 0, 4, 8);
     }
   }
 
