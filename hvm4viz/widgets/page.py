@@ -29,10 +29,12 @@ style-src 'unsafe-inline'; img-src data: blob:">
 <title>{title}</title>
 <style>
 body {{ margin: 8px; background: {background}; color: {text}; font-family: system-ui, "DejaVu Sans", sans-serif; }}
+h1 {{ position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }}
 {css}
 </style>
 </head>
 <body>
+<header><h1>{title}</h1></header>
 <main id="hv-here">loading…</main>
 <noscript><p>{summary}</p></noscript>
 <script type="application/json" id="hv-data">{data}</script>

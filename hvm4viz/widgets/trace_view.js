@@ -41,9 +41,14 @@ function button(parent, text, label, act, name = "") {
   const node = el("button", `hv-button ${name}`, text, parent);
   node.type = "button";
   node.title = label;
-  node.setAttribute("aria-label", label);
+  name_(node, text, label);
   node.addEventListener("click", act);
   return node;
+}
+
+// What is seen is part of what is heard, unless it is a mere sign.
+function name_(node, text, label) {
+  node.setAttribute("aria-label", !/[a-z0-9]/i.test(text) || label.toLowerCase().includes(text.toLowerCase()) ? label : `${text}: ${label}`);
 }
 
 function choice(parent, label, options, act) {
@@ -935,7 +940,7 @@ class Overview {
   constructor(view, parent, side) {
     Object.assign(this, { view, side, store: side.store });
     this.box = el("section", "hv-overview", "", parent);
-    this.box.setAttribute("aria-label", "Overview of regions and passes");
+    this.box.setAttribute("aria-label", `Overview of regions and passes ${side.name}`);
     const bar = el("div", "hv-bar", "", this.box);
     el("span", "hv-title", side.name, bar);
     const known = this.store.meta.measures.map((what) => [what, this.label(what)]);
@@ -3151,7 +3156,7 @@ class View {
       const box = el("pre", "hv-answer", `${name ? `${name}: ` : ""}${meta.answer}`, parent);
       box.tabIndex = 0;
       box.setAttribute("role", "region");
-      box.setAttribute("aria-label", "Result");
+      box.setAttribute("aria-label", `Result ${name}`);
     }
     if (meta.message) el("pre", "hv-answer hv-wrong", meta.message, parent);
   }
@@ -3630,6 +3635,7 @@ class View {
     this.pin = this.pin === null ? this.main.p : null;
     this.diffButton.setAttribute("aria-pressed", String(this.pin !== null));
     this.diffButton.textContent = this.pin === null ? "x diff" : `x diff from ${this.pin}`;
+    name_(this.diffButton, this.diffButton.textContent, "Compare with this pass (x)");
     this.say(this.pin === null ? "no comparison" : `what differs from pass ${this.pin}: move the playhead`);
     this.update();
   }

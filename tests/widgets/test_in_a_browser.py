@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -331,6 +333,36 @@ def test_both_themes_and_their_change(browser: Browser, tmp_path: Path) -> None:
         shown.wait(theme="dark")
         shown.page.wait_for_timeout(100)
         assert shown.page.locator(".hv-scroll canvas").screenshot() != light
+
+
+@pytest.fixture(scope="module")
+def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Return the accessibility checker axe-core, from npm."""
+    folder, npm = tmp_path_factory.mktemp("axe"), shutil.which("npm")
+    if npm is None:
+        pytest.skip("no npm here to bring axe-core along")
+    command = [npm, "install", "--prefix", str(folder), "--no-audit", "--no-fund", "axe-core@4"]
+    done = subprocess.run(command, capture_output=True, check=False, timeout=120)
+    if done.returncode:
+        pytest.skip(f"npm could not bring axe-core along: {done.stderr.decode()[-200:]}")
+    return (folder / "node_modules/axe-core/axe.min.js").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_axe_finds_nothing(browser: Browser, tmp_path: Path, axe: str, theme: Any) -> None:
+    view = TraceView(shared(), compare=seven_cells(), theme=theme)
+    with offline(browser, view, tmp_path) as shown:
+        shown.page.evaluate(axe)
+        shown.page.click(".hv-source summary")
+        shown.press(".", "b", "x")
+        shown.search("outcome:deferred")
+        for key in ("1", "2", "3", "4"):
+            shown.press(key)
+            shown.page.wait_for_timeout(150)
+            found = shown.page.evaluate(
+                "async () => (await axe.run(document, { resultTypes: ['violations'] })).violations"
+            )
+            assert [(each["id"], [node["html"][:200] for node in each["nodes"]]) for each in found] == [], key
 
 
 def test_motion_is_left_out_when_asked_for(browser: Browser, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from hvm4viz.widgets.page import page
 from hvm4viz.widgets.trace_view import TraceView
 from tests.widgets.samples import HOSTILE, hostile, seven_cells, shared
 
-TAGS = {"html", "head", "meta", "title", "style", "body", "main", "noscript", "p", "script"}
+TAGS = {"html", "head", "meta", "title", "style", "body", "header", "h1", "main", "noscript", "p", "script"}
 ATTRIBUTES = {"lang", "charset", "name", "content", "http-equiv", "id", "type"}
 
 
