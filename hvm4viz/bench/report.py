@@ -52,11 +52,15 @@ def as_markdown(measured: Sequence[Measured]) -> str:
     alike = (passes == passes[:, :1]).all(axis=1) & (stops == 0).all(axis=1)
     rows = [["program", *protocols], ["---"] * (len(protocols) + 1)]
     for name, *fields in ((programs[i], *zip(passes[i], wall[i], strict=True)) for i in np.flatnonzero(~alike)):
-        rows.append([f"`{name}`", *(f"{count:,.0f}, {1000 * wall_s:.3g}" for count, wall_s in fields)])
+        rows.append([f"`{name}`", *(f"{count:,.0f}, {_milliseconds(wall_s)}" for count, wall_s in fields)])
     if alike.any():
         names = ", ".join(f"`{programs[i]}`" for i in np.flatnonzero(alike).tolist())
         rows.append([names, *(["the same"] + [""] * (len(protocols) - 1))])
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def _milliseconds(seconds: float) -> str:
+    return f"{1000 * seconds:,.0f}" if seconds >= 0.0995 else f"{1000 * seconds:.3g}"
 
 
 def provenance(programs: Sequence[Sample], machine: Machine, device: Device, measured: Sequence[Measured]) -> str:

@@ -9,8 +9,9 @@ from typing import Any, Final, Literal
 
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import LogNorm, Normalize
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, MaxNLocator
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 from hvm4viz.figures.captions import alt_text, facts, provenance, title
 from hvm4viz.figures.style import short_count
@@ -107,6 +108,14 @@ def count_axis(ax: Axes, which: Literal["x", "y"]) -> None:
     ticks = min(int(width / dpi / 0.6), 10) if which == "x" else min(int(height / dpi / 0.22), 6)
     axis.set_major_locator(MaxNLocator(max(ticks, 1), integer=True, steps=[1, 2, 5, 10], min_n_ticks=1))
     axis.set_major_formatter(count_labels())
+
+
+def label_scale(axes: Axes, norm: Normalize) -> None:
+    """Put counts on the axes of a scale of colours; a logarithmic one of less than two decades gets more than one."""
+    axes.yaxis.set_minor_locator(NullLocator())
+    if isinstance(norm, LogNorm) and norm.vmin and norm.vmax and norm.vmax < 100 * norm.vmin:
+        axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axes.yaxis.set_major_formatter(count_labels())
 
 
 def count_labels() -> FuncFormatter:

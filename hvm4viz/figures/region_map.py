@@ -10,11 +10,10 @@ from typing import Final, Literal
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import NullLocator
 from numpy.typing import NDArray
 
 from hvm4viz.figures.captions import what_a_pixel_is, what_is_shown
-from hvm4viz.figures.layout import count_axis, count_labels, figure_of, is_narrow, pixels_of
+from hvm4viz.figures.layout import count_axis, figure_of, is_narrow, label_scale, pixels_of
 from hvm4viz.figures.style import COLOR_MAP, ZERO_COLOR, map_scale, short_count
 from hvm4viz.measure.regions import RegionMap
 
@@ -74,8 +73,7 @@ def draw_map(
     if scale is not None:
         bar = figure_of(ax).colorbar(image, cax=scale, ticks=ticks)
         bar.outline.set_visible(False)  # type: ignore[operator]
-        bar.ax.yaxis.set_minor_locator(NullLocator())
-        bar.ax.yaxis.set_major_formatter(count_labels())
+        label_scale(bar.ax, scaled)
 
 
 def _count_axes(ax: Axes) -> None:

@@ -5,19 +5,20 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import NullLocator
 
 from hvm4viz.figures.layout import (
     BOTTOM,
     count_axis,
-    count_labels,
     describe,
     figure_of,
     heading,
     is_narrow,
+    label_scale,
     new_figure,
     pixels_of,
     place,
@@ -29,7 +30,9 @@ from hvm4viz.measure.threads import Against, ThreadMap, thread_speedup
 from hvm4viz.measure.threads import thread_map as count_by_thread
 from hvm4viz.trace.trace import Trace
 
-BINS_MAX = (256, 1024)
+_MANY: Final = {"pass": "passes", "region": "regions"}
+
+BINS_MAX: Final = (256, 1024)
 """Most rows and columns drawn apart."""
 
 
@@ -71,7 +74,8 @@ def thread_map(trace: Trace, *, ax: Axes | None = None, against: Against = "pass
         _draw(ax, found)
         words = [f"entries of each thread · evenness: {thread_speedup(trace):.3g} of {found.n_threads:,} threads busy"]
         if found.threads_per_bin > 1 or found.columns_per_bin > 1:
-            words.append(f"each pixel: max of {found.threads_per_bin:,} threads × {found.columns_per_bin:,} {against}s")
+            threads = "1 thread" if found.threads_per_bin == 1 else f"{found.threads_per_bin:,} threads"
+            words.append(f"each pixel: max of {threads} × {found.columns_per_bin:,} {_MANY[against]}")
         between = "\n" if is_narrow(figure_of(ax)) else "  ·  "
         ax.set_title(between.join(words), loc="left", fontsize="medium", pad=3)
         return figure_of(ax)
@@ -94,8 +98,7 @@ def _draw(ax: Axes, found: ThreadMap) -> None:
         )
         bar = figure_of(ax).colorbar(image, cax=place_scale(figure_of(ax), ax), ticks=ticks)
         bar.outline.set_visible(False)  # type: ignore[operator]
-        bar.ax.yaxis.set_minor_locator(NullLocator())
-        bar.ax.yaxis.set_major_formatter(count_labels())
+        label_scale(bar.ax, norm)
         bar.ax.set_title("entries", fontsize="small", loc="left", pad=3)
     else:
         ax.text(0.5, 0.5, "no entry in any pass", transform=ax.transAxes, ha="center", va="center", alpha=0.7)

@@ -34,7 +34,7 @@ def test_programs_in_which_nobody_waits_share_a_row() -> None:
     assert as_markdown(ALL).splitlines() == [
         "| program | owner | claim |",
         "| --- | --- | --- |",
-        "| `busy` | 2,434, 2.43e+03 | 69, 69 |",
+        "| `busy` | 2,434, 2,434 | 69, 69 |",
         "| `waiting` | 8, 8 | 8, 8 |",
         "| `calm` | the same |  |",
     ]
