@@ -123,7 +123,7 @@ def _large(browser: Any, trace: Trace, rounds: int) -> Iterator[Budget]:
         yield Budget("scrub inside cached passes, messages", "", 0, (asked,))
         jumps = [_jump(page, int(p)) for p in rng.integers(0, n, rounds)]
         yield Budget("jump to any pass, from the kernel", "ms", 250, tuple(jumps))
-        near = [_jump(page, p) for p in _cached(page, n, rounds)]
+        near = [_jump(page, p) for p in _cached(page, view, rounds)]
         yield Budget("jump to a pass that is cached", "ms", 30, tuple(near))
         yield Budget("next deferral", "ms", 10, tuple(_next(page) for _ in range(rounds)))
         yield Budget("search through all events", "s", 1.5, tuple(_search(page, rng) for _ in range(3)))
@@ -143,7 +143,7 @@ def _busy(browser: Any, trace: Trace) -> Iterator[Budget]:
         for p in range(1, trace.n_passes):
             page.keyboard.press("ArrowRight")
             page.wait_for_function(_SETTLED, arg=str(p), timeout=30_000)
-            page.wait_for_timeout(300)  # the window of the next pass comes in
+            page.wait_for_timeout(500)  # the windows of the next passes come in
         for p in (*range(trace.n_passes - 2, 0, -1), *range(2, trace.n_passes - 1)):
             page.keyboard.press("ArrowLeft" if int(page.evaluate(_told("pass"))) > p else "ArrowRight")
             page.wait_for_function(_SETTLED, arg=str(p), timeout=30_000)
@@ -158,7 +158,9 @@ def _told(name: str) -> str:
 
 def _scrub(page: Any, rounds: int) -> tuple[tuple[float, ...], int]:
     """Step to and fro inside what is cached; return the time of each frame, and the messages that were sent."""
-    page.wait_for_timeout(1500)  # what is ahead has come in
+    for key in ("ArrowRight", "ArrowRight", "ArrowLeft", "ArrowLeft"):
+        page.keyboard.press(key)
+    page.wait_for_timeout(2500)  # what is ahead has come in
     before = int(page.evaluate(_told("asked")))
     draws: list[float] = []
     for i in range(2 * rounds):
@@ -187,11 +189,13 @@ def _jump(page: Any, p: int) -> float:
     )
 
 
-def _cached(page: Any, n: int, rounds: int) -> list[int]:
-    """Return passes in turn out of the window of the playhead and its neighbours."""
+def _cached(page: Any, view: TraceView, rounds: int) -> list[int]:
+    """Return passes, in turn, of the window that the playhead is in."""
+    page.wait_for_timeout(2500)  # all of it has come in
     here = int(page.evaluate(_told("pass")))
-    page.wait_for_timeout(800)
-    return [min(max(here + (7 * i) % 20 - 10, 0), n) for i in range(rounds)]
+    windows = view.services[0].windows(0, view.trace.n_passes)
+    lo, hi = next((lo, hi) for lo, hi in windows if lo <= here < hi or hi == view.trace.n_passes)
+    return [lo + (7 * i) % max(hi - lo, 1) for i in range(rounds)]
 
 
 def _next(page: Any) -> float:

@@ -11,6 +11,10 @@ import anywidget
 
 _COMMENT: Final = re.compile(r"(^\s*|\s\s)// .*$")
 
+_QUOTE: Final = re.compile(r"[\"'`/]")
+_BLANKS: Final = re.compile(r"\s*([=(){},;:<>?&|!*\[\]])\s*")
+"""Blanks that mean nothing in a line of code, if it has no text, no pattern and no division in it."""
+
 _CSS_BLANKS: Final = re.compile(r"\s*([{};])\s*")
 """Blanks that mean nothing in a style sheet, wherever they stand."""
 
@@ -30,5 +34,7 @@ def asset(name: str) -> str:
     behind code stands behind two blanks, so that what is left out never was part of a text.
     """
     lines = (Path(__file__).parent / name).read_text(encoding="utf-8").split("\n")
-    text = "\n".join(filter(None, (_COMMENT.sub("", line).strip() for line in lines)))
-    return _CSS_BLANKS.sub(r"\1", text) if name.endswith(".css") else text
+    lines = [stripped for line in lines if (stripped := _COMMENT.sub("", line).strip())]
+    if name.endswith(".css"):
+        return _CSS_BLANKS.sub(r"\1", "\n".join(lines))
+    return "\n".join(line if _QUOTE.search(line) else _BLANKS.sub(r"\1", line) for line in lines)

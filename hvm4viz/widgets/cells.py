@@ -22,6 +22,9 @@ NEVER: Final = 0xFFFFFFFF
 ROLES: Final = ("", "link", "stamps")
 """Words of the protocol beside slots and binders (``trace/roles.py``)."""
 
+DENSE: Final = 2 / 3
+"""Share of cells in use from which on all words of a range are sent, without saying which."""
+
 _DONE: Final = OUTCOMES.index("done")
 _TAKE: Final = OPERATIONS.index("take")
 
@@ -112,6 +115,8 @@ def words_frame(trace: Trace, p: int, c0: int, c1: int) -> Frame:
         raise TraceError(f"cell contents: this trace was recorded at level {trace.level!r}; record at 'full'")
     words = words_at(trace, p)[c0:c1]
     found = np.flatnonzero(words)
+    if found.size > DENSE * words.size:
+        return pack("words", {"word": words}, p=p, c0=c0, c1=c1)
     return pack("words", {"cell": (found + c0).astype(np.uint32), "word": words[found]}, p=p, c0=c0, c1=c1)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from hvm4viz.errors import TraceError
 from hvm4viz.events import OPERATIONS, ORIGINS, OUTCOMES, REASONS
@@ -14,9 +14,7 @@ from hvm4viz.trace.digest import is_ordered
 from hvm4viz.widgets.cells import ROLES
 from hvm4viz.widgets.escape import line_text, terminal_text
 from hvm4viz.widgets.maps import MEASURES
-
-if TYPE_CHECKING:
-    from hvm4viz.widgets.service import TraceService
+from hvm4viz.widgets.service import AT_ONCE_EVENTS, TraceService
 
 TEXT_CHARS: Final = 2_000
 """Characters of an answer or a message that a view shows."""
@@ -45,9 +43,10 @@ def facts(
     header, end = trace.header, trace.end
     ended = status or (end.status if end else trace.state)
     lines = lines if lines is not None else (end.lines if end else ())
+    later = service.trace.n_events > AT_ONCE_EVENTS
     digest, no_digest = "", ""
     try:
-        digest = trace.digest()
+        digest = "" if later else trace.digest()
     except TraceError as error:
         no_digest = str(error)
     return {
@@ -60,6 +59,7 @@ def facts(
         "device": line_text(", ".join(trace.devices) or header.device or "no device", most=60),
         "device_reason": line_text(header.device, most=200),
         "digest": digest,
+        "digest_later": later,
         "no_digest": line_text(no_digest, most=TEXT_CHARS),
         "ordered": is_ordered(header, "done"),
         "n_passes": trace.n_passes,

@@ -117,6 +117,7 @@ def _page(view: TraceView, kept: tuple[int, int]) -> str:
     for side, (service, facts) in enumerate(zip(view.services, metas, strict=True)):
         n = service.trace.n_passes
         first, last = (min(kept[0], max(n - 1, 0)), min(kept[1], n))
+        facts |= {"digest": service.trace.digest_or_none() or "", "digest_later": False}
         facts |= {"offline": True, "is_small": True, "kept": None if (first, last) == (0, n) else [first, last],
                   "windows": list(service.windows(first, last))}  # fmt: skip
         if n:

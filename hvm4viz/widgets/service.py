@@ -10,6 +10,7 @@ import json
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
+from threading import Thread
 from typing import Any, Final
 
 import numpy as np
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 
 from hvm4viz.errors import TraceError
 from hvm4viz.events import EVENT
+from hvm4viz.trace.deferrals import DEFERRAL
 from hvm4viz.trace.trace import Trace
 from hvm4viz.widgets import cells
 from hvm4viz.widgets.frames import Frame, pack
@@ -26,6 +28,9 @@ from hvm4viz.widgets.search import Searches
 
 WHOLE_BYTES: Final = 32 << 20
 """A trace up to this size goes to the browser whole, so that nothing has to be asked for later."""
+
+AT_ONCE_EVENTS: Final = 1_000_000
+"""Events up to which digest and deferrals are worked out when a view begins; of more, while it is looked at."""
 
 KEPT_FRAMES: Final = 8
 """Frames that are kept to be asked for part by part."""
@@ -47,6 +52,7 @@ class TraceService:
         self.trace = trace
         self._origin = origin
         self._kept: OrderedDict[str, Frame] = OrderedDict()
+        self._waiting: Thread | None = None
         self._answers: dict[str, Callable[[Mapping[str, Any]], Frame]] = {
             "counters": self._counters,
             "window": lambda asked: self.window(*self._range(asked)),
@@ -56,6 +62,7 @@ class TraceService:
             "map": self._map,
             "triples": lambda asked: self.maps.triples_frame(_text(asked, "what")),
             "source": lambda _: self.origin.frame(),
+            "digest": lambda _: pack("digest", {}, digest=trace.digest_or_none() or ""),
             "search": self._search,  # not kept: it goes on each time
         }
 
@@ -114,11 +121,16 @@ class TraceService:
             while len(self._kept) > KEPT_FRAMES:
                 self._kept.popitem(last=False)
         self._kept.move_to_end(key)
-        return self._kept[key]
+        frame = self._kept[key]
+        if frame.head.get("later"):
+            del self._kept[key]
+        return frame
 
     def whole(self, p0: int = 0, p1: int | None = None) -> Iterator[Frame]:
         """Answer every question that a view of passes p0 to p1 can ask."""
         p1 = self.trace.n_passes if p1 is None else p1
+        if self.trace.n_events:
+            self.trace.deferrals()
         yield self._counters({})
         yield self.regions()
         yield self.origin.frame()
@@ -149,13 +161,23 @@ class TraceService:
         columns: dict[str, NDArray[Any]] = {}
         offsets = trace.event_offsets[p0 : p1 + 1]
         columns["event_offsets"] = (offsets - offsets[0]).astype(np.uint32)
+        later = bool(trace.n_events) and not self._knows_waits()
         if trace.n_events:
             for name in _EVENT_COLUMNS:
                 columns[name] = trace.column(name, p0, p1)
-            columns |= self._waits(p0, p1)
+            columns |= self._waits(p0, p1, known=not later)
         columns |= self._steps(p0, p1)
         columns |= cells.deltas(trace, p0, p1)
-        return pack("window", columns, p0=p0, p1=p1, first=int(offsets[0]))
+        return pack("window", columns, p0=p0, p1=p1, first=int(offsets[0]), later=later)
+
+    def _knows_waits(self) -> bool:
+        """Tell whether deferrals are known; if they are many, they are put together meanwhile."""
+        if self.trace.n_events <= AT_ONCE_EVENTS or "_deferrals" in vars(self.trace):
+            return True
+        if self._waiting is None:
+            self._waiting = Thread(target=self.trace.deferrals, daemon=True)
+            self._waiting.start()
+        return not self._waiting.is_alive()
 
     def regions(self) -> Frame:
         """Return the owner block of each region, and the pass after which it was given (0: from the start)."""
@@ -209,9 +231,9 @@ class TraceService:
             again[p] = np.array_equal(trace.frontier(p), trace.frontier(p - 1))
         return again
 
-    def _waits(self, p0: int, p1: int) -> dict[str, NDArray[Any]]:
-        """Return the deferrals that were open in some pass of the window."""
-        waits = self.trace.deferrals()
+    def _waits(self, p0: int, p1: int, *, known: bool) -> dict[str, NDArray[Any]]:
+        """Return the deferrals that were open in some pass of the window; none while they are not known."""
+        waits = self.trace.deferrals() if known else np.empty(0, DEFERRAL)
         waits = waits[: int(np.searchsorted(waits["opened"], p1))]
         waits = waits[(waits["closed"] < 0) | (waits["closed"] >= p0)]
         columns = {f"wait_{name}": waits[name] for name in ("opened", "thread", "loc", "slot")}

@@ -37,29 +37,37 @@ function el(tag, name = "", text = "", parent = null) {
   return node;
 }
 
+function hear(node, kind, act, how) {
+  node.addEventListener(kind, act, how);
+}
+
+function voice(node, text) {
+  node.setAttribute("aria-label", text);
+}
+
 function button(parent, text, label, act, name = "") {
   const node = el("button", `hv-button ${name}`, text, parent);
   node.type = "button";
   node.title = label;
   name_(node, text, label);
-  node.addEventListener("click", act);
+  hear(node, "click", act);
   return node;
 }
 
 // What is seen is part of what is heard, unless it is a mere sign.
 function name_(node, text, label) {
-  node.setAttribute("aria-label", !/[a-z0-9]/i.test(text) || label.toLowerCase().includes(text.toLowerCase()) ? label : `${text}: ${label}`);
+  voice(node, !/[a-z0-9]/i.test(text) || label.toLowerCase().includes(text.toLowerCase()) ? label : `${text}: ${label}`);
 }
 
 function choice(parent, label, options, act) {
   const node = el("select", "hv-select", "", parent);
-  node.setAttribute("aria-label", label);
+  voice(node, label);
   node.title = label;
   for (const [value, text] of options) {
     const item = el("option", "", text, node);
     item.value = value;
   }
-  node.addEventListener("change", () => act(node.value));
+  hear(node, "change", () => act(node.value));
   return node;
 }
 
@@ -236,6 +244,7 @@ class Store {
     this.chunks = new Map();  // number -> { p, words }, the image that moves with the playhead
     this.frozen = new Map();  // "number@pass" -> words, where a jump can start from
     this.failed = new Map();
+    this.wanted = new Set();
     this.tick = 0;
   }
 
@@ -251,6 +260,7 @@ class Store {
     else if (frame.kind === "seen") this.takeSeen(frame);
     else if (frame.kind === "triples") this.triples.set(frame.what, frame);
     else if (frame.kind === "words") this.takeWords(frame);
+    else if (frame.kind === "digest") this.meta.digest = frame.digest;
     else if (frame.kind === "window") this.takeWindow(frame);
     this.changed(frame.kind);
   }
@@ -262,6 +272,7 @@ class Store {
     if (this.meta.n_events) first.push({ kind: "seen", c0: 0, c1: this.meta.n_cells });
     first.push({ kind: "source" });
     await Promise.all(first.map((each) => this.get(each)));
+    if (this.meta.digest_later) this.get({ kind: "digest" });
     if (this.whole) {
       const rest = this.meta.measures.map((what) => ({ kind: "triples", what }));
       if (this.full) rest.push({ kind: "words", p: 0, c0: 0, c1: this.meta.n_cells });
@@ -270,16 +281,19 @@ class Store {
     }
   }
 
+  // Asks for something unless that is under way, and takes the answer in.
   async get(question, scope) {
+    const key = JSON.stringify(question);
+    if (this.wanted.has(key)) return;
+    this.wanted.add(key);
     try {
       this.ingest(await this.ask(question, scope));
-      return true;
     } catch (error) {
-      if (error.message !== "cancelled") {
-        this.failed.set(question.kind, error.message);
-        this.changed("failed");
-      }
-      return false;
+      if (error.message === "cancelled") return;
+      this.failed.set(question.kind, error.message);
+      this.changed("failed");
+    } finally {
+      this.wanted.delete(key);
     }
   }
 
@@ -319,8 +333,9 @@ class Store {
     const { p, c0, c1, cell, word } = frame;
     for (let k = Math.floor(c0 / CHUNK); k * CHUNK < c1; k += 1) {
       const words = new Uint32Array(2 * CHUNK);
-      const stop = lowerBound(cell, (k + 1) * CHUNK);
-      for (let i = lowerBound(cell, k * CHUNK); i < stop; i += 1) {
+      if (!cell) words.set(word.subarray(2 * (k * CHUNK - c0), 2 * (Math.min((k + 1) * CHUNK, c1) - c0)));   // every cell
+      const stop = cell ? lowerBound(cell, (k + 1) * CHUNK) : 0;
+      for (let i = cell ? lowerBound(cell, k * CHUNK) : 0; i < stop; i += 1) {
         const at = 2 * (cell[i] - k * CHUNK);
         words[at] = word[2 * i];
         words[at + 1] = word[2 * i + 1];
@@ -335,6 +350,7 @@ class Store {
     const at = lowerBound(this.windows.map((w) => w.p0), frame.p0);
     if (this.windows[at]?.p0 === frame.p0) this.windows[at] = frame;
     else this.windows.splice(at, 0, frame);
+    if (frame.later) setTimeout(() => this.windows.includes(frame) && this.get({ kind: "window", p0: frame.p0, p1: frame.p1 }), 1500);
     this.trim();
   }
 
@@ -471,7 +487,7 @@ class Store {
       if (steps < cost && this.allThere(each.p, p)) [best, cost] = [each, steps];
     }
     if (!best) {
-      if (want && !this.whole) this.get({ kind: "words", p, c0: k * CHUNK, c1: Math.min((k + 1) * CHUNK, this.meta.n_cells) }, "words");
+      if (want && !this.whole) this.lack(k, p);
       return false;
     }
     const chunk = best === here ? here : { k, p: best.p, words: best.words.slice() };
@@ -487,6 +503,18 @@ class Store {
       this.apply(chunk.words, chunk.p, c0, c1, "delta_before");
     }
     return true;
+  }
+
+  // Asks for chunks that are missing: all that one drawing misses in one question.
+  lack(k, p) {
+    if (this.missing?.p !== p) this.missing = { p, lo: k, hi: k };
+    const { missing } = this;
+    Object.assign(missing, { lo: Math.min(missing.lo, k), hi: Math.max(missing.hi, k) });
+    missing.timer ??= setTimeout(() => {
+      this.missing = null;
+      this.channel.cancel(`words${this.side}`);
+      this.get({ kind: "words", p, c0: missing.lo * CHUNK, c1: Math.min((missing.hi + 1) * CHUNK, this.meta.n_cells) }, `words${this.side}`);
+    });
   }
 
   allThere(a, b) {
@@ -758,19 +786,31 @@ class Grid {
     return this.doneAt[i] < p ? STATUS.reduced : STATUS.idle;
   }
 
-  // Brings every status to the start of pass p; false while contents are missing (statuses then come from events).
+  // The same for a run of cells of one chunk, without a call for each.
+  fill(from, stop, p, words, c0) {
+    const { cells, seenAt, doneAt, roleAt, status } = this;
+    for (let i = from; i < stop; i += 1) {
+      const at = 2 * (cells[i] - c0);
+      status[i] = seenAt[i] > p ? STATUS.none : words && roleAt[i] ? this.base(i, p, words, c0)
+        : words && words[at + 1] >>> 31 ? STATUS.sub : words && !words[at] && !words[at + 1] ? STATUS.freed
+        : doneAt[i] < p ? STATUS.reduced : STATUS.idle;
+    }
+  }
+
+  // Brings every status to the start of pass p; false while contents are missing.
   to(p) {
     if (!this.n) return true;
     const near = this.p >= 0 && Math.abs(p - this.p) === 1 && this.complete;
     if (near && this.step(this.p, p)) return true;
     if (p === this.p && this.complete) return true;
     this.complete = true;
+    const k1 = this.cells[this.n - 1] >>> 16;
+    for (let k = this.cells[0] >>> 16; this.store.full && k <= k1; k += 1) if (!this.store.reach(k, p)) this.complete = false;
+    if (!this.complete) return false;                     // what is drawn stays until all of it is there
     for (let i = 0; i < this.n;) {
-      const k = Math.floor(this.cells[i] / CHUNK), stop = lowerBound(this.cells, (k + 1) * CHUNK, i, this.n);
-      const there = this.store.full && this.store.reach(k, p);
-      if (this.store.full && !there) this.complete = false;
-      const words = there ? this.store.chunks.get(k).words : null;
-      for (const c0 = k * CHUNK; i < stop; i += 1) this.status[i] = this.base(i, p, words, c0);
+      const k = this.cells[i] >>> 16, stop = lowerBound(this.cells, (k + 1) * CHUNK, i, this.n);
+      this.fill(i, stop, p, this.store.full ? this.store.chunks.get(k).words : null, k * CHUNK);
+      i = stop;
     }
     this.p = p;
     this.overlay(p);
@@ -940,7 +980,7 @@ class Overview {
   constructor(view, parent, side) {
     Object.assign(this, { view, side, store: side.store });
     this.box = el("section", "hv-overview", "", parent);
-    this.box.setAttribute("aria-label", `Overview of regions and passes ${side.name}`);
+    voice(this.box, `Overview of regions and passes ${side.name}`);
     const bar = el("div", "hv-bar", "", this.box);
     el("span", "hv-title", side.name, bar);
     const known = this.store.meta.measures.map((what) => [what, this.label(what)]);
@@ -957,13 +997,13 @@ class Overview {
     if (this.map) this.range = { ...this.range, r1: this.map.r1 };
     this.drag = null;
     const { canvas } = this;
-    canvas.addEventListener("pointerdown", (event) => this.down(event));
-    canvas.addEventListener("pointermove", (event) => this.move(event));
-    canvas.addEventListener("pointerup", (event) => this.up(event));
-    canvas.addEventListener("pointercancel", () => (this.drag = null, this.draw()));
-    canvas.addEventListener("pointerleave", () => (this.tip.hidden = true));
-    canvas.addEventListener("dblclick", () => this.fit());
-    canvas.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
+    hear(canvas, "pointerdown", (event) => this.down(event));
+    hear(canvas, "pointermove", (event) => this.move(event));
+    hear(canvas, "pointerup", (event) => this.up(event));
+    hear(canvas, "pointercancel", () => (this.drag = null, this.draw()));
+    hear(canvas, "pointerleave", () => (this.tip.hidden = true));
+    hear(canvas, "dblclick", () => this.fit());
+    hear(canvas, "wheel", (event) => this.wheel(event), { passive: false });
   }
 
   label(what) {
@@ -1254,7 +1294,7 @@ class Overview {
   }
 
   say(text) {
-    if (this.canvas.getAttribute("aria-label") !== text) this.canvas.setAttribute("aria-label", text);
+    if (this.canvas.getAttribute("aria-label") !== text) voice(this.canvas, text);
   }
 
   legendOf() {
@@ -1346,7 +1386,7 @@ class List {
     this.cursor = 0;
     this.box = el("div", `hv-list ${name}`, "", parent);
     this.box.setAttribute("role", "grid");
-    this.box.setAttribute("aria-label", label);
+    voice(this.box, label);
     this.box.tabIndex = 0;
     this.head = el("div", "hv-row hv-row-head", "", this.box);
     this.head.setAttribute("role", "row");
@@ -1358,9 +1398,9 @@ class List {
     this.body = el("div", "hv-rows", "", this.box);
     this.body.setAttribute("role", "rowgroup");
     this.pool = [];
-    this.box.addEventListener("scroll", () => this.draw());
-    this.box.addEventListener("keydown", (event) => this.key(event));
-    this.body.addEventListener("click", (event) => {
+    hear(this.box, "scroll", () => this.draw());
+    hear(this.box, "keydown", (event) => this.key(event));
+    hear(this.body, "click", (event) => {
       const line = event.target.closest(".hv-row");
       if (line) this.pickRow(Number(line.dataset.index));
     });
@@ -1449,12 +1489,12 @@ class Heap {
     this.colorBy = "status";
     this.grid = new Grid(this.store);
     this.box = el("section", "hv-heap", "", parent);
-    this.box.setAttribute("aria-label", `Heap${side.name ? ` of ${side.name}` : ""}`);
+    voice(this.box, `Heap${side.name ? ` of ${side.name}` : ""}`);
     const bar = el("div", "hv-bar", "", this.box);
     if (side.name) el("span", "hv-title", side.name, bar);
     this.tabs = el("div", "hv-tabs", "", bar);
     this.tabs.setAttribute("role", "tablist");
-    this.tabs.setAttribute("aria-label", "Views of the heap");
+    voice(this.tabs, "Views of the heap");
     this.tabOf = HEAP_VIEWS.map((kind, i) => {
       const tab = button(this.tabs, kind, `${kind} (${i + 1})`, () => view.setHeap(kind), "hv-tab");
       tab.setAttribute("role", "tab");
@@ -1471,16 +1511,16 @@ class Heap {
     this.scroll = el("div", "hv-scroll", "", this.box);
     this.scroll.tabIndex = 0;
     this.scroll.setAttribute("role", "group");
-    this.scroll.setAttribute("aria-label", "Cells; Enter moves a cursor with the arrow keys, view 4 is a table");
+    voice(this.scroll, "Cells; Enter moves a cursor with the arrow keys, view 4 is a table");
     this.canvas = el("canvas", "hv-canvas", "", this.scroll);
     this.canvas.setAttribute("role", "img");
     this.spacer = el("div", "hv-spacer", "", this.scroll);
-    this.scroll.addEventListener("scroll", () => this.draw());
-    this.canvas.addEventListener("click", (event) => this.click(event));
-    this.canvas.addEventListener("dblclick", (event) => this.expand(event));
-    this.canvas.addEventListener("pointermove", (event) => this.hover(event));
-    this.canvas.addEventListener("pointerleave", () => view.mark(null));
-    this.scroll.addEventListener("wheel", (event) => {
+    hear(this.scroll, "scroll", () => this.draw());
+    hear(this.canvas, "click", (event) => this.click(event));
+    hear(this.canvas, "dblclick", (event) => this.expand(event));
+    hear(this.canvas, "pointermove", (event) => this.hover(event));
+    hear(this.canvas, "pointerleave", () => view.mark(null));
+    hear(this.scroll, "wheel", (event) => {
       if (!event.ctrlKey) return;
       event.preventDefault();
       this.zoom(event.deltaY > 0 ? 0.8 : 1.25);
@@ -1767,7 +1807,7 @@ class Heap {
       this.note.title = text;
     }
     const say = `${this.kind} of the heap at pass ${this.side.p}. ${text}`;
-    if (this.canvas.getAttribute("aria-label") !== say) this.canvas.setAttribute("aria-label", say);
+    if (this.canvas.getAttribute("aria-label") !== say) voice(this.canvas, say);
   }
 
   visibleBlocks() {
@@ -2468,7 +2508,7 @@ class Inspector {
   constructor(view, parent) {
     this.view = view;
     this.box = el("section", "hv-inspector", "", parent);
-    this.box.setAttribute("aria-label", "Inspector");
+    voice(this.box, "Inspector");
     this.box.tabIndex = 0;
     this.body = el("div", "", "", this.box);
   }
@@ -2658,7 +2698,7 @@ class Events {
     this.mode = "pass";
     this.kind = "";
     this.box = el("section", "hv-events", "", parent);
-    this.box.setAttribute("aria-label", "Events");
+    voice(this.box, "Events");
     const bar = el("div", "hv-bar", "", this.box);
     el("span", "hv-title", "Events", bar);
     this.modePick = choice(bar, "Which events", EVENT_MODES, (mode) => this.set(mode, this.kind));
@@ -2790,8 +2830,8 @@ class Source {
     this.body = el("div", "hv-source-body", "", this.box);
     this.body.tabIndex = 0;
     this.body.setAttribute("role", "region");
-    this.body.setAttribute("aria-label", "Source text");
-    this.box.addEventListener("toggle", () => view.layout());
+    voice(this.body, "Source text");
+    hear(this.box, "toggle", () => view.layout());
   }
 
   // Lays the texts out: each definition is a stretch of its own, so that it can be pointed at.
@@ -2809,9 +2849,9 @@ class Source {
         const id = source.definitions.findIndex(([, at, start, end]) => at === file && start <= cuts[k] && cuts[k + 1] <= end);
         if (id >= 0) {
           part.className = "hv-definition";
-          part.addEventListener("pointerenter", () => this.view.markDefinition(id));
-          part.addEventListener("pointerleave", () => this.view.markDefinition(null));
-          part.addEventListener("click", () => this.view.search.run(`def:@${source.definitions[id][0]}`));
+          hear(part, "pointerenter", () => this.view.markDefinition(id));
+          hear(part, "pointerleave", () => this.view.markDefinition(null));
+          hear(part, "click", () => this.view.search.run(`def:@${source.definitions[id][0]}`));
         }
         parts.push({ start: cuts[k], end: cuts[k + 1], node: part, text: text.slice(cuts[k], cuts[k + 1]) });
       }
@@ -3093,7 +3133,7 @@ class View {
     const root = (this.root = el("div", "hv-root", "", this.host));
     root.tabIndex = 0;
     root.setAttribute("role", "group");
-    root.setAttribute("aria-label", "Trace view; press ? for the keys");
+    voice(root, "Trace view; press ? for the keys");
     root.dataset.lmSuppressShortcuts = "true";
     const theme = this.model.get("theme");
     if (theme === "light" || theme === "dark") root.classList.add(`hv-${theme}`);
@@ -3142,8 +3182,9 @@ class View {
     chip(plural(meta.interactions, "interaction"));
     chip(plural(meta.deferrals, "deferral"));
     chip(meta.device, meta.device_reason);
-    const digest = chip(meta.digest ? `digest ${meta.digest.slice(0, 4)}` : "no digest", meta.digest ? "click copies all of it" : meta.no_digest);
-    if (meta.digest) digest.addEventListener("click", () => this.copy(meta.digest));
+    this.digestOf = () => meta.digest && (digest.textContent = `digest ${meta.digest.slice(0, 4)}`);
+    const digest = chip(meta.digest_later ? "digest …" : meta.digest ? `digest ${meta.digest.slice(0, 4)}` : "no digest", meta.digest ? "click copies all of it" : meta.no_digest);
+    hear(digest, "click", () => meta.digest && this.copy(meta.digest));
     if (!meta.ordered) chip("not order-stable", "events depend on timing under these settings: the digest covers results alone", "hv-warn");
     if (meta.dropped) chip("cut trace", `events of passes 0 to ${meta.events_until - 1} are kept, ${count(meta.dropped)} later ones are not; counters are complete`, "hv-warn");
     if (meta.kept) chip("part of a trace", `this page holds passes ${meta.kept[0]} to ${meta.kept[1] - 1}, and the counters of all`, "hv-warn");
@@ -3156,7 +3197,7 @@ class View {
       const box = el("pre", "hv-answer", `${name ? `${name}: ` : ""}${meta.answer}`, parent);
       box.tabIndex = 0;
       box.setAttribute("role", "region");
-      box.setAttribute("aria-label", `Result ${name}`);
+      voice(box, `Result ${name}`);
     }
     if (meta.message) el("pre", "hv-answer hv-wrong", meta.message, parent);
   }
@@ -3171,9 +3212,9 @@ class View {
     const wrap = el("div", "hv-slide", "", row);
     this.slider = el("input", "hv-slider", "", wrap);
     Object.assign(this.slider, { type: "range", min: "0", max: String(this.main.store.n), step: "1", value: "0" });
-    this.slider.setAttribute("aria-label", "Pass");
+    voice(this.slider, "Pass");
     this.slider.disabled = !this.main.store.n;
-    this.slider.addEventListener("input", () => this.seek(Number(this.slider.value)));
+    hear(this.slider, "input", () => this.seek(Number(this.slider.value)));
     this.strip = el("canvas", "hv-strip", "", wrap);
     this.strip.setAttribute("aria-hidden", "true");
     this.readout = el("span", "hv-readout", "", row);
@@ -3183,8 +3224,8 @@ class View {
     button(tools, "deferral ›", "Next deferral (.)", () => this.deferral(1));
     this.field = el("input", "hv-field", "", tools);
     Object.assign(this.field, { type: "search", placeholder: "/ search: outcome:deferred age:>3 tag:DP0 Pair", spellcheck: false });
-    this.field.setAttribute("aria-label", "Search");
-    this.field.addEventListener("keydown", (event) => {
+    voice(this.field, "Search");
+    hear(this.field, "keydown", (event) => {
       if (event.key === "Enter") this.search.run(this.field.value);
       if (event.key === "Escape") this.search.state === "searching" ? this.search.cancel() : this.root.focus();
       event.stopPropagation();
@@ -3196,8 +3237,8 @@ class View {
     button(tools, "export", "Export (e)", () => this.exports());
     this.passField = el("input", "hv-pass", "", tools);
     Object.assign(this.passField, { type: "number", min: "0", max: String(this.main.store.n), hidden: true });
-    this.passField.setAttribute("aria-label", "Go to pass");
-    this.passField.addEventListener("keydown", (event) => {
+    voice(this.passField, "Go to pass");
+    hear(this.passField, "keydown", (event) => {
       event.stopPropagation();
       if (event.key !== "Enter" && event.key !== "Escape") return;
       if (event.key === "Enter" && this.passField.value !== "") this.seek(Number(this.passField.value));
@@ -3219,8 +3260,8 @@ class View {
     });
     this.other = el("input", "hv-slider", "", bar);
     Object.assign(this.other, { type: "range", min: "0", max: String(this.sides[1].store.n), value: "0", disabled: true });
-    this.other.setAttribute("aria-label", "Pass of B");
-    this.other.addEventListener("input", () => this.seek(Number(this.other.value), this.sides[1]));
+    voice(this.other, "Pass of B");
+    hear(this.other, "input", () => this.seek(Number(this.other.value), this.sides[1]));
     this.otherNote = el("span", "hv-readout", "", bar);
     if (difference) button(bar, `first difference: pass ${difference.pass}`, difference.text, () => (this.seek(difference.pass), this.select(difference.loc), this.say(difference.text)));
     else el("span", "hv-note", "no difference", bar);
@@ -3228,13 +3269,13 @@ class View {
 
   listen(channel) {
     const { root, model } = this;
-    root.addEventListener("keydown", (event) => this.key(event));
+    hear(root, "keydown", (event) => this.key(event));
     this.observer = new ResizeObserver(() => this.layout());
     this.observer.observe(this.host);
     const themed = new MutationObserver(() => this.retheme());
     for (const node of [document.body, document.documentElement]) themed.observe(node, { attributes: true, attributeFilter: ["class", "style", "data-jp-theme-light", "data-jp-theme-name", "data-vscode-theme-kind"] });
     const dark = window.matchMedia("(prefers-color-scheme: dark)"), turned = () => this.retheme();
-    dark.addEventListener("change", turned);
+    hear(dark, "change", turned);
     this.reduced = window.matchMedia("(prefers-reduced-motion: reduce)");
     const on = (name, act) => {
       model.on(`change:${name}`, act);
@@ -3319,7 +3360,8 @@ class View {
     if (this.pendingDeferral) this.pickDeferral();
     this.drawMs = performance.now() - begun;
     this.mirror();
-    if (store.counters && !this.ready) this.ready = true;
+    clearTimeout(this.ahead);       // at rest, and with all that this pass needs, look ahead
+    if (!store.whole && store.isCached(p)) this.ahead = setTimeout(() => store.prefetch(this.main.p, this.direction || 1), 120);
   }
 
   readable() {
@@ -3433,6 +3475,7 @@ class View {
     if (what === "counters" || what === "triples") for (const overview of this.overviews) overview.refresh();
     for (const pane of this.panes) pane.tableRows = null;
     if (what === "counters") this.align();
+    if (what === "digest") this.digestOf();
     this.update();
   }
 
@@ -3466,7 +3509,8 @@ class View {
     if (to === from) return;
     side.p = to;
     this.pendingDeferral = null;
-    side.store.prefetch(to, to > from ? 1 : -1);
+    side.store.window(to);
+    this.direction = to > from ? 1 : -1;
     if (side === this.main) {
       this.align();
       if (this.follow) this.followTask(from, to);
@@ -3679,7 +3723,7 @@ class View {
 
   open(title) {
     this.dialog.replaceChildren();
-    this.dialog.setAttribute("aria-label", title);
+    voice(this.dialog, title);
     el("div", "hv-title", title, this.dialog);
     const body = el("div", "", "", this.dialog);
     button(this.dialog, "close", "Close (Esc)", () => this.dialog.close());
@@ -3713,9 +3757,7 @@ class View {
       for (let i = 0; i < Math.min(this.events.rows.length, 1e6); i += 1) lines.push(this.events.row(i).cells.map((text) => (/[",]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text)).join(","));
       save("events.csv", new Blob([`${lines.join("\n")}\n`], { type: "text/csv" }));
     });
-    button(body, "copy link", "Copy text that restores pass and selection in this notebook", () => this.copy(`view.goto(${this.main.p}); view.selection = ${this.main.sel === null ? "None" : `{"loc": ${this.main.sel}}`}`));
-    const still = this.search.hits.length ? el("p", "hv-muted", `search: ${this.search.note}`, body) : null;
-    if (still) still.title = "hits are ticks on the timeline";
+    button(body, "copy link", "Copy what restores pass and selection", () => this.copy(`view.goto(${this.main.p}); view.selection = ${this.main.sel === null ? "None" : `{"loc": ${this.main.sel}}`}`));
     el("p", "hv-muted", "From Python: view.to_html(), view.image(), figures, trace.to_csv()", body);
   }
 
