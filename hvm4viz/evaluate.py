@@ -93,7 +93,7 @@ class Evaluator(Nodes):
         self._step = store.serial("step_depth_first")
         self._place = f"{store.place('step_depth_first')}, evaluator"
         self._settle = store.serial("settle_frontier")
-        self._param = memoryview(self._params).cast("I")  # type: ignore[arg-type]
+        self._param = view(self._params, np.uint32).data
         self._stack_size = 1 << 12
         self._stack: Buffer = device.buffer(8 * self._stack_size)
         self._stack_view: NDArray[np.uint64] = view(self._stack, np.uint64)
@@ -103,7 +103,7 @@ class Evaluator(Nodes):
         self._rules = device.buffer(4 * len(store.kernel.rules))
         self._rule_view: NDArray[np.uint32] = view(self._rules, np.uint32)
         self._io = device.buffer(32)
-        self._io_view = memoryview(self._io).cast("I")  # type: ignore[arg-type]
+        self._io_view = view(self._io, np.uint32).data
         self._reassigned = store.regions.assign(1, is_fresh=True)
         self._flags = self._param[9] | abi.PARAM_ALONE
         self._main = _Activation(device.buffer(abi.RECORD.itemsize), 0, abi.PARAM_LIFT if lift else 0)

@@ -43,7 +43,7 @@ class Nodes:
         self._slot_cells, self._lam_cells = int(params["slot_cells"][0]), int(params["lam_cells"][0])
         self._state: Buffer = store.device.buffer(abi.THREAD_STATE.itemsize)
         self._state_view = view(self._state, abi.THREAD_STATE)
-        self._cells = memoryview(self._state).cast("I")  # type: ignore[arg-type]
+        self._cells = view(self._state, np.uint32).data
         self._chain: NDArray[np.uint32] = view(store.chain, np.uint32)
         self._reassigned: list[tuple[int, int]] = []
 

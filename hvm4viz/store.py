@@ -163,10 +163,17 @@ class Store:
     def prepare(self) -> None:
         """Tell the device how much of the heap and its tables is in use; to be asked before a pass."""
         device, regions, cells = self.device, self.regions.in_use, self.cells_in_use
-        device.extent(self.heap, 8 * cells)
+        device.extent(self.heap, 8 * cells, self._used_bytes)
         device.extent(self.visited, cells // 8 + 4)
         for table in (self.owner, self.chain, self.used, self.remote):
             device.extent(table, 4 * regions)
+
+    def _used_bytes(self) -> list[tuple[int, int]]:
+        """Ranges of bytes of the regions that hold anything: neighbours in one."""
+        self.device.pull(self.used)
+        edges = np.flatnonzero(np.diff(self.used_view[: self.regions.in_use] > 0, prepend=False, append=False))
+        step = 8 * self.machine.region_size
+        return [(start * step, stop * step) for start, stop in edges.reshape(-1, 2).tolist()]
 
     def fetch(self) -> None:
         """Bring the heap and its tables home, for the host to read and write."""

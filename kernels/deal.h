@@ -148,8 +148,7 @@ FUNC void deal_admit(THREAD Deal* d) {
     const DEVICE ThreadState* s = j->states + t;
     if (s->count == 0u) continue;
     for (uint i = 0u; i < s->out_count; i++) {
-      const ulong item = j->items[s->out + i];
-      if ((uint)(item >> 60) == ITEM_FRESH) j->items[s->out + i] = join_admit(j, item);
+      j->items[s->out + i] = join_admit(j, j->items[s->out + i]);
     }
   }
 }

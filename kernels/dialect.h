@@ -15,6 +15,7 @@ using namespace metal;
 #define BUFFER(type, name, slot) device type* name [[buffer(slot)]]
 #define GRID_INDEX uint index [[thread_position_in_grid]]
 #define FUNC static inline
+#define CALL static __attribute__((noinline))
 typedef atomic_uint Atomic32;
 FUNC uint atomic_read(device Atomic32* at) { return atomic_load_explicit(at, memory_order_relaxed); }
 FUNC void atomic_write(device Atomic32* at, uint word) { atomic_store_explicit(at, word, memory_order_relaxed); }
@@ -43,17 +44,32 @@ typedef unsigned long long ulong;
 #define BUFFER(type, name, slot) type* name
 #define GRID_INDEX uint index_unused
 #define GRID_INDEX_BODY const uint index = blockIdx.x * blockDim.x + threadIdx.x;
+// Neighbours in the grid stand in different warps: a narrow frontier fills lane 0 of all of them first, and lanes of one
+// warp wait for each other.
+#define GRID_SPREAD_BODY \
+  const uint at = blockIdx.x * blockDim.x + threadIdx.x; \
+  const uint index = (at & 31u) * (gridDim.x * blockDim.x / 32u) + at / 32u;
 #define FUNC static __device__ __forceinline__
+#define CALL static __device__ __noinline__  // in one place: the code has to fit the instruction caches
+#define NEAR_LOADS 1  // words that say something only once they are old are read through the nearest cache
+// The lanes of a warp go step by step together, or each would go its own way to the end.
+#define LANES(live) __ballot_sync(__activemask(), live)
+#define ANY_LANE(lanes, live) __any_sync(lanes, live)
+#define STEPS_ALONE false
 typedef unsigned int Atomic32;
 FUNC uint atomic_read(Atomic32* at) { return *(volatile uint*)at; }
-FUNC void atomic_write(Atomic32* at, uint word) { *(volatile uint*)at = word; }
+FUNC void atomic_write(Atomic32* at, uint word) {
+  asm volatile("" ::: "memory");  // cells are read as whole words, too
+  *(volatile uint*)at = word;
+  asm volatile("" ::: "memory");
+}
 FUNC uint atomic_or(Atomic32* at, uint bits) { return atomicOr(at, bits); }
 FUNC bool atomic_swap_if(Atomic32* at, uint seen, uint word) { return atomicCAS(at, seen, word) == seen; }
 FUNC uint atomic_next(Atomic32* at, uint n) { return atomicAdd(at, n); }
 FUNC void atomic_plus(Atomic32* at, uint n) { atomicAdd(at, n); }
 FUNC void atomic_top(Atomic32* at, uint n) { atomicMax(at, n); }
 FUNC uint atomic_read_acquire(Atomic32* at) {
-  const uint word = atomic_read(at);
+  const uint word = *(volatile uint*)at;
   __threadfence();
   return word;
 }
@@ -76,6 +92,7 @@ typedef unsigned long long ulong;
 #define BUFFER(type, name, slot) type* name
 #define GRID_INDEX uint index
 #define FUNC static inline __attribute__((unused))
+#define CALL FUNC
 typedef unsigned int Atomic32;
 FUNC uint atomic_read(Atomic32* at) { return __atomic_load_n(at, __ATOMIC_RELAXED); }
 FUNC void atomic_write(Atomic32* at, uint word) { __atomic_store_n(at, word, __ATOMIC_RELAXED); }
@@ -95,4 +112,10 @@ FUNC void atomic_write_release(Atomic32* at, uint word) { __atomic_store_n(at, w
 
 #ifndef GRID_INDEX_BODY
 #define GRID_INDEX_BODY
+#define GRID_SPREAD_BODY
+#endif
+#ifndef LANES
+#define LANES(live) ((live) ? 1u : 0u)
+#define ANY_LANE(lanes, live) (live)
+#define STEPS_ALONE true
 #endif

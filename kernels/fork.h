@@ -12,6 +12,7 @@
 
 #define JOIN_DONE 1u      // the first word holds what the task left
 #define JOIN_CANCELLED 2u // its task is to stop where it is
+#define FORK_REACH 64u     // frames that a task looks back for its pile
 #define FORK_RAMP 256u    // interactions after which a task with a pile makes room for others, doubled every time
 
 FUNC Half fork_waiter(THREAD Worker* w, uint join) { return w->halves + (2u * (ulong)join + 2u); }
@@ -32,13 +33,29 @@ FUNC void fork_offer(THREAD Worker* w, uint node) {
   if (w->pile_count < FORK_PILE && fork_is_worth(w, w->heap[node + 1u])) w->pile[w->pile_count++] = node;
 }
 
+// A task that goes on has lost its pile: find again which right operands are not begun, as far as it is not too far.
+CALL void fork_recall(THREAD Worker* w) {
+  Term frame = w->top;
+  uint found[FORK_PILE];  // a ring: the outermost of those seen stay
+  uint count = 0u;
+  for (uint i = 0u; i < FORK_REACH; i++) {
+    const uint tag = term_tag(frame), node = term_val(frame);
+    if (tag == F_ROOT || tag == F_LROOT) break;
+    if (tag == F_OPL && fork_is_worth(w, w->heap[node + 1u])) found[count++ % FORK_PILE] = node;
+    frame = w->heap[tag == F_RED ? node + 1u : node];
+  }
+  const uint kept = count < FORK_PILE ? count : FORK_PILE;
+  for (uint i = 0u; i < kept; i++) w->pile[i] = found[(count - 1u - i) % FORK_PILE];
+  w->pile_count = kept;
+}
+
 // The left operand is done: the right one is on the pile no more.
 FUNC void fork_take_back(THREAD Worker* w, uint node) {
   if (w->pile_count > 0u && w->pile[w->pile_count - 1u] == node) w->pile_count -= 1u;
 }
 
 // The task ends its pass: make tasks of what is on its pile, as many as idle threads ask for.
-FUNC void fork_promote(THREAD Worker* w) {
+CALL void fork_promote(THREAD Worker* w) {
   for (uint i = 0u; i < w->pile_count && i < w->forks; i++) {
     if (w->end - w->next < 2u || w->item_count + 4u > w->item_max) break;
     const uint node = w->pile[i], join = heap_alloc(w, 2u);
@@ -55,7 +72,7 @@ FUNC bool fork_is_cancelled(THREAD Worker* w, uint join) {
 
 // The left operand is a value and the right one a task of its own: put its value into the node, or wait for it. A left
 // value that is no number may not need the right one, so that is cancelled, not waited for.
-FUNC void fork_join(THREAD Worker* w, uint node, uint tag, bool is_cancelled) {
+CALL void fork_join(THREAD Worker* w, uint node, uint tag, bool is_cancelled) {
   const uint join = term_val(w->heap[node + 1u]);
   if ((atomic_read(fork_state(w, join)) & JOIN_DONE) != 0u) {
     heap_put(w, node + 1u, w->heap[join]);

@@ -19,7 +19,7 @@ FUNC bool frontier_is_open(uint tag) {
 }
 
 // Put the child cells of a term in weak normal form on the next frontier.
-FUNC void frontier_children(THREAD Worker* w, Term t) {
+CALL void frontier_children(THREAD Worker* w, Term t) {
   const uint tag = term_tag(t);
   if (tag == DP0 || tag == DP1) {  // stuck: its slot's term is visited once; the join knows which end comes first
     const uint slot = term_val(t);

@@ -41,6 +41,7 @@ struct Worker {
   uint stop;                   // OUT_* once the task must end the pass
   uint why, slot, side, target;
   uint spent, cells, record, place;
+  uint steps;                  // that the task may still take in this pass
   DEVICE Record* records;
   uint counted, opens, fills;
 };
@@ -121,7 +122,7 @@ FUNC uint heap_owner(THREAD Worker* w, uint loc) {
   return (w->owner[loc >> w->region_shift] << w->tpb_shift) + (inside >> w->slice_shift);
 }
 
-FUNC void heap_count_remote(THREAD Worker* w, uint loc) {
+CALL void heap_count_remote(THREAD Worker* w, uint loc) {
   const uint region = loc >> w->region_shift;
   if (w->owner[region] != w->block) atomic_plus(w->remote + region, 1u);
 }
@@ -147,7 +148,7 @@ FUNC void heap_flush_used(THREAD Worker* w) {
   w->mark = w->next;
 }
 
-FUNC bool heap_next_slice(THREAD Worker* w) {
+CALL bool heap_next_slice(THREAD Worker* w) {
   const uint region = w->chain[w->region];
   if (region >= w->regions) return false;
   heap_flush_used(w);
@@ -160,7 +161,7 @@ FUNC bool heap_next_slice(THREAD Worker* w) {
 }
 
 // Is there room for nodes of `words` cells in all, none longer than `node`? If not, the entry is starved.
-FUNC bool heap_room_slow(THREAD Worker* w, uint words, uint node) {
+CALL bool heap_room_slow(THREAD Worker* w, uint words, uint node) {
   const uint slice = 1u << w->slice_shift;
   if (node > words) node = words;
   if (node <= slice) {
@@ -195,12 +196,28 @@ FUNC uint heap_alloc(THREAD Worker* w, uint n) {
   return loc;
 }
 
+// Halves that say something only once they are old: link and stamp of a binder.
+FUNC uint heap_low(THREAD Worker* w, uint cell) {
+#if defined(NEAR_LOADS) && !defined(WATCHED)
+  return (uint)w->heap[cell];
+#else
+  return atomic_read(w->halves + 2u * (ulong)cell);
+#endif
+}
+
+FUNC uint heap_high(THREAD Worker* w, uint cell) {
+#if defined(NEAR_LOADS) && !defined(WATCHED)
+  if (!heap_live(w)) return (uint)(w->heap[cell] >> 32);
+#endif
+  return heap_read_news(w, w->halves + (2u * (ulong)cell + 1u));
+}
+
 // ---- binders: [body, later the substitution][next environment entry | stamp << 32][thread that filled it]
 
 #define STAMP_ALWAYS 0x80000000u  // filled when it was made: whoever can reach it may read it
 
 FUNC bool binder_filled(THREAD Worker* w, uint loc) {
-  const uint stamp = heap_read_news(w, w->halves + (2u * (ulong)loc + 3u));
+  const uint stamp = heap_high(w, loc + 1u);
   if (stamp == 0u) return false;
   if ((stamp & STAMP_ALWAYS) != 0u || heap_single(w) || stamp < w->now || heap_live(w)) return true;
   return atomic_read(w->halves + (2u * (ulong)loc + 4u)) == w->me;
@@ -235,7 +252,7 @@ FUNC void binder_make_filled(THREAD Worker* w, uint loc, Term t, uint env) {
 }
 
 FUNC uint env_entry(THREAD Worker* w, uint env, uint index) {
-  for (; index > 0u; index--) env = atomic_read(w->halves + (2u * (ulong)env + 2u));
+  for (; index > 0u; index--) env = heap_low(w, env + 1u);
   return env;
 }
 
@@ -243,7 +260,7 @@ FUNC uint env_entry(THREAD Worker* w, uint env, uint index) {
 
 // The term of a static cell under an environment: variables are looked up at once, atoms are themselves, the rest
 // becomes an unboxed closure.
-FUNC Term book_term(THREAD Worker* w, uint cell, uint env) {
+CALL Term book_term(THREAD Worker* w, uint cell, uint env) {
   const Term t = w->book[cell];
   switch (term_tag(t)) {
     case NUM: case ERA: case NAM: case ANY: case C00: case REF:
@@ -270,7 +287,7 @@ FUNC uint hand_tag(THREAD Worker* w) {
 }
 
 // The node behind a term that may be a closure: give it cells. Room for its arity or lam_cells was checked.
-FUNC Term heap_node(THREAD Worker* w, Term t) {
+CALL Term heap_node(THREAD Worker* w, Term t) {
   if (term_tag(t) != ALO) return t;
   const Term s = w->book[term_ext(t)];
   const uint env = term_val(t), from = term_val(s), tag = term_tag(s);

@@ -65,7 +65,7 @@ FUNC uint join_fresh_thread(THREAD Join* j, uint number, uint loc) {
 // A stuck slot's term is visited once, by the end that comes first in the order of the lists.
 FUNC ulong join_admit(THREAD Join* j, ulong item) {
   const ulong slot_bit = (ulong)ITEM_SLOT << 32, admitted = (ulong)ITEM_ADMITTED << 32;
-  if ((item & slot_bit) == (ulong)0 || (item & admitted) != (ulong)0) return item;
+  if ((uint)(item >> 60) != ITEM_FRESH || (item & slot_bit) == (ulong)0 || (item & admitted) != (ulong)0) return item;
   DEVICE Atomic32* claim = j->halves + 2u * (ulong)(uint)item + 3u;
   const uint bits = atomic_read(claim);
   atomic_write(claim, bits | CLAIM_VISITED);
@@ -382,7 +382,7 @@ FUNC void settle_release(THREAD Worker* w, uint slot) {
 
 // Walk from a term in weak normal form to what it hangs on: can it go on? With `release`, slots on the way that were
 // stuck become free again.
-FUNC bool settle_walk(THREAD Worker* w, Term t, bool release) {
+CALL bool settle_walk(THREAD Worker* w, Term t, bool release) {
   uint frame = F_ROOT;
   Term seen = (Term)0;  // of a cyclic term: Brent's tortoise
   uint steps = 0u, stride = 1u;

@@ -163,7 +163,7 @@ FUNC void lift_end_field(THREAD Worker* w) {
 }
 
 // One step on a value under a frame of collapsing.
-FUNC void lift_step(THREAD Worker* w, uint frame) {
+CALL void lift_step(THREAD Worker* w, uint frame) {
   if (!w->lifted) {
     lift_begin(w, hand_tag(w));
     return;

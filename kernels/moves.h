@@ -97,7 +97,7 @@ FUNC void sup_float_label(THREAD Worker* w, uint tag) {
 // ---- copying
 
 // Copy the node in hand field by field: this end gets the node itself, the other a new one.
-FUNC void dup_fields(THREAD Worker* w, bool apply) {
+CALL void dup_fields(THREAD Worker* w, bool apply) {
   const Term t = w->hand;
   const uint n = term_arity(t), label = term_ext(w->top), side = term_tag(w->top) - F_DP0;
   if (n == 0u) {
@@ -133,7 +133,7 @@ FUNC void eql_pair(THREAD Worker* w, uint node, Term a, Term b) {
 }
 
 // (a === p) .&. (b === q) … as frames, so that the first pair is compared next.
-FUNC void eql_fields(THREAD Worker* w, uint a, uint p, uint n) {
+CALL void eql_fields(THREAD Worker* w, uint a, uint p, uint n) {
   const uint node = term_val(w->top);
   const Term first = w->heap[a], second = w->heap[p];
   Term parent = w->heap[node];
@@ -163,7 +163,7 @@ FUNC Term red_body(THREAD Worker* w, Term red) {
 FUNC uint red_app(THREAD Worker* w) { return term_val(w->heap[term_val(w->top) + 1u]); }
 
 // Share an argument between guard and body, under a label taken from the slot's place; atoms are simply copied.
-FUNC void red_share(THREAD Worker* w, Term a, THREAD Term* a0, THREAD Term* a1) {
+CALL void red_share(THREAD Worker* w, Term a, THREAD Term* a0, THREAD Term* a1) {
   *a0 = a;
   *a1 = a;
   if (term_is_atom(term_tag(a))) return;
@@ -173,7 +173,7 @@ FUNC void red_share(THREAD Worker* w, Term a, THREAD Term* a0, THREAD Term* a1) 
   *a1 = slot_end(label, slot, 1u);
 }
 
-FUNC void red_dry(THREAD Worker* w) {
+CALL void red_dry(THREAD Worker* w) {
   const uint red = term_val(w->top), app = red_app(w);
   heap_put(w, red + 1u, w->hand);
   w->top = w->heap[app];
@@ -187,7 +187,7 @@ FUNC bool red_mat_hits(THREAD Worker* w) {
 }
 
 // No case fits: the body is the default now, and is applied to the argument.
-FUNC void red_miss(THREAD Worker* w, uint red) {
+CALL void red_miss(THREAD Worker* w, uint red) {
   const uint app = term_val(w->top);
   heap_put(w, red + 1u, case_field(w, w->heap[red + 1u], 1u));
   heap_put(w, app + 1u, w->hand);
@@ -196,7 +196,7 @@ FUNC void red_miss(THREAD Worker* w, uint red) {
 }
 
 // (f ~> g)(&L{a, b}) with the two copies of g at hand.
-FUNC void red_sup_float(THREAD Worker* w, uint red, Term g0, Term g1) {
+CALL void red_sup_float(THREAD Worker* w, uint red, Term g0, Term g1) {
   const uint app = term_val(w->top), sup = term_val(w->hand), label = term_ext(w->hand);
   const uint f = slot_new(w, w->heap[red]);
   const uint red1 = heap_alloc(w, 2u), app1 = heap_alloc(w, 2u);

@@ -14,7 +14,10 @@ FUNC void pass_load(THREAD Worker* w, DEVICE Record* record) {
   w->ramp = w->forks > 0u ? FORK_RAMP << shift : 0xFFFFFFFFu;
   w->hand = record->hand & ~SUB_BIT;
   w->place = record->place;
-  if ((record->flags & RECORD_NEW) == 0u) return;
+  if ((record->flags & RECORD_NEW) == 0u) {
+    if (w->forks > 0u && !w->is_cancelled) fork_recall(w);
+    return;
+  }
   w->top = term_new((w->flags & PARAM_LIFT) != 0u && !w->is_fork ? F_LROOT : F_ROOT, 0u, record->root);
   w->hand = w->heap[record->root];
   w->apply = false;
@@ -24,6 +27,7 @@ FUNC void pass_start(THREAD Worker* w) {
   w->stop = OUT_UNRUN;
   w->why = WHY_NONE;
   w->slot = w->side = w->spent = w->cells = 0u;
+  w->steps = w->is_cancelled ? 0x00100000u : w->fuel < 0x04000000u ? 64u + 16u * w->fuel : 0x40000000u;
 }
 
 // Suspend the task in its record: two words, whatever its depth.
@@ -89,23 +93,24 @@ FUNC bool pass_is_first_visit(THREAD Worker* w, uint flags, uint root) {
   return (atomic_or(w->visited + (root >> 5), bit) & bit) == 0u;
 }
 
-FUNC void pass_run_entry(THREAD Worker* w, DEVICE Record* record, uint origin) {
+// Take up an entry's task, as far as it can be seen at once that it must not run.
+FUNC void pass_enter(THREAD Worker* w, DEVICE Record* record, uint origin) {
   const uint flags = record->flags;
+  w->is_cancelled = false;
+  pass_start(w);
   if (!pass_is_first_visit(w, flags, record->root)) {
-    pass_start(w);
     task_stop(w, OUT_DONE, WHY_NONE);
     return;
   }
   pass_load(w, record);
   pass_start(w);
-  const bool is_named = (origin == FROM_POLL || origin == FROM_WAKE) && (w->flags & PARAM_CLAIM) != 0u;
-  if (is_named) {
-    slot_resume_claim(w);
-    if (w->stop == OUT_PARKED || w->stop == OUT_STALE) return;  // touch nothing
-  }
-  if ((flags & RECORD_SLOT) != 0u) pass_visit_slot(w, record->root);
-  else if (w->is_cancelled) step_release(w);
-  else step_run(w);
+  if ((origin == FROM_POLL || origin == FROM_WAKE) && (w->flags & PARAM_CLAIM) != 0u) slot_resume_claim(w);
+  if (w->stop == OUT_UNRUN && (flags & RECORD_SLOT) != 0u) pass_visit_slot(w, record->root);
+}
+
+// The task ends its pass: suspend it, and say where it goes on.
+FUNC void pass_leave(THREAD Worker* w, DEVICE Record* record, uint origin) {
+  if (w->stop == OUT_PARKED || w->stop == OUT_STALE) return;  // a poll or wake in vain: touch nothing
   if (w->stop == OUT_DONE) return;
   if (w->stop == OUT_RETURNED) w->away = false;
   else if (w->stop == OUT_DEFERRED && (w->flags & PARAM_RETURN) != 0u) w->away = true;
@@ -146,10 +151,12 @@ ENTRY(step_frontier)(
     BUFFER(Atomic32, remote, 7), BUFFER(ThreadState, states, 8), BUFFER(const ulong, frontier, 9),
     BUFFER(Record, records, 10), BUFFER(ulong, items, 11), BUFFER(Event, events, 12), BUFFER(uint, rules, 13),
     BUFFER(Atomic32, visited, 14), BUFFER(ulong, log, 15), BUFFER(Atomic32, shadow, 16), GRID_INDEX) {
-  GRID_INDEX_BODY
+  GRID_SPREAD_BODY
   if (index >= params->threads) return;
   DEVICE ThreadState* state = states + index;
+  const uint lanes = LANES(state->count > 0u);
   if (state->count == 0u) return;
+  (void)lanes;
   Worker worker;
   THREAD Worker* w = &worker;
   heap_bind(w, heap, log, shadow, index, params->now);
@@ -160,16 +167,31 @@ ENTRY(step_frontier)(
   w->visited = visited;
   pass_begin(w, params, state, index);
   w->item_count = 0u; w->item_max = state->out_max;
-  uint longest = 0u;
-  uint i = 0u;
-  for (; i < state->count && w->item_count < w->item_max; i++) {
-    const ulong entry = frontier[state->first + i];
-    DEVICE Record* record = records + (uint)entry;
-    w->record = (uint)entry;
-    heap_log_entry(w, i);
-    pass_run_entry(w, record, (uint)(entry >> 60));
+  uint longest = 0u, i = 0u, origin = 0u;
+  bool running = false, live = true;
+  DEVICE Record* record = records;
+  while (ANY_LANE(lanes, live)) {
+    if (!live) continue;
+    if (!running) {
+      if (i >= state->count || w->item_count >= w->item_max) {
+        live = false;
+        continue;
+      }
+      const ulong entry = frontier[state->first + i];
+      record = records + (uint)entry;
+      origin = (uint)(entry >> 60);
+      w->record = (uint)entry;
+      heap_log_entry(w, i);
+      pass_enter(w, record, origin);
+      running = true;
+    }
+    if (w->stop == OUT_UNRUN) step_run(w);
+    if (w->stop == OUT_UNRUN) continue;
+    pass_leave(w, record, origin);
     if (w->spent > longest) longest = w->spent;
-    pass_event(w, events + state->first + i, record->root, (uint)(entry >> 60));
+    pass_event(w, events + state->first + i, record->root, origin);
+    i += 1u;
+    running = false;
   }
   for (uint k = i; k < state->count; k++) events[state->first + k].codes = OUT_UNRUN;
   state->out_count = w->item_count;
@@ -224,7 +246,7 @@ ENTRY(step_depth_first)(
     pass_start(w);
     if (!pass_is_first_visit(w, flags, record->root)) task_stop(w, OUT_DONE, WHY_NONE);
     else if ((flags & RECORD_SLOT) != 0u) pass_visit_slot(w, record->root);
-    else step_run(w);
+    while (w->stop == OUT_UNRUN) step_run(w);
     live = w->stop != OUT_DONE;
     if (live) {
       stopped = w->stop == OUT_FUEL ? 0u : w->stop;

@@ -36,7 +36,7 @@ FUNC Half slot_publisher(THREAD Worker* w, uint slot) { return slot_waiter(w, sl
 
 // Make a slot that holds t. Bound variables that are already filled are looked through; an atom is born published,
 // so that sharing a number never makes anybody wait.
-FUNC void slot_make(THREAD Worker* w, uint loc, Term t, uint env) {
+CALL void slot_make(THREAD Worker* w, uint loc, Term t, uint env) {
   if (heap_single(w)) {
     heap_pair(w, loc, t, (Term)env);
     return;
@@ -68,7 +68,7 @@ FUNC void slot_return(THREAD Worker* w) {
 }
 
 // What this end finds once the slot holds SUB. A slot born SUB is one interaction, whoever comes first.
-FUNC void slot_read(THREAD Worker* w, uint slot, uint side) {
+CALL void slot_read(THREAD Worker* w, uint slot, uint side) {
   const bool is_born = !heap_single(w) && (atomic_read(slot_claim(w, slot)) & CLAIM_BORN) != 0u;
   if (is_born && w->spent >= w->fuel) { task_stop(w, OUT_FUEL, WHY_NONE); return; }
   heap_log_op(w, OP_READ, slot, side);
@@ -99,7 +99,7 @@ FUNC void slot_keep_closure(THREAD Worker* w, uint slot, Term t) {
 
 // A cyclic term: the slot's value is wanted while it is being computed. HVM4 evaluates the expression once more, and
 // so does a task that the host allows it, when nothing else can go on.
-FUNC bool slot_enter_again(THREAD Worker* w, uint slot) {
+CALL bool slot_enter_again(THREAD Worker* w, uint slot) {
   const uint cell = atomic_read(slot_claim(w, slot)) >> 8;
   if (!w->reenter || cell == 0u) return false;
   if (!heap_room(w, w->slot_cells, w->slot_cells)) return true;
@@ -113,7 +113,7 @@ FUNC bool slot_enter_again(THREAD Worker* w, uint slot) {
 }
 
 // Take the slot: it holds the parent frame now, and its expression is in hand.
-FUNC void slot_take(THREAD Worker* w, uint slot, uint side) {
+CALL void slot_take(THREAD Worker* w, uint slot, uint side) {
   const Term t = w->heap[slot];
   heap_log_op(w, OP_TAKE, slot, side);
   slot_keep_closure(w, slot, t);
@@ -139,10 +139,10 @@ FUNC bool slot_is_published(THREAD Worker* w, uint stamp) {
   return (stamp & ST_R) != 0u && (slot_is_old(w, stamp) || heap_live(w));
 }
 
-FUNC bool settle_walk(THREAD Worker* w, Term t, bool release);  // join.h: can a stuck term go on?
+CALL bool settle_walk(THREAD Worker* w, Term t, bool release);  // join.h: can a stuck term go on?
 
 // Option 1, unit thread: the owner acts on the cell itself, others hop to it unless they see an old publication.
-FUNC void slot_reach_owner(THREAD Worker* w, uint slot, uint side) {
+CALL void slot_reach_owner(THREAD Worker* w, uint slot, uint side) {
   if (!heap_single(w) && heap_owner(w, slot) != w->me) {
     const uint other = heap_read_news(w, slot_stamp(w, slot, 1u - side));
     if (slot_is_published(w, other)) slot_read(w, slot, side);
@@ -165,7 +165,7 @@ FUNC void slot_reach_owner(THREAD Worker* w, uint slot, uint side) {
 }
 
 // Option 2, and option 1 with unit block: whoever swaps the lock word first takes, the others come back.
-FUNC void slot_reach_shared(THREAD Worker* w, uint slot, uint side) {
+CALL void slot_reach_shared(THREAD Worker* w, uint slot, uint side) {
   if ((w->flags & PARAM_BLOCK) != 0u && (heap_owner(w, slot) >> w->tpb_shift) != w->block) {
     const uint other = heap_read_news(w, slot_stamp(w, slot, 1u - side));
     if (slot_is_published(w, other)) slot_read(w, slot, side);
@@ -185,7 +185,7 @@ FUNC void slot_reach_shared(THREAD Worker* w, uint slot, uint side) {
 }
 
 // Option 3: each side stamps its arrival; the owner takes at once, others from the next pass on.
-FUNC void slot_reach_claim(THREAD Worker* w, uint slot, uint side) {
+CALL void slot_reach_claim(THREAD Worker* w, uint slot, uint side) {
   const uint other = heap_read_news(w, slot_stamp(w, slot, 1u - side));
   const bool is_owner = heap_owner(w, slot) == w->me, old = slot_is_old(w, other);
   if (slot_is_published(w, other) || ((other & (ST_R | ST_O)) == (ST_R | ST_O) && is_owner)) {
@@ -205,7 +205,7 @@ FUNC void slot_reach_claim(THREAD Worker* w, uint slot, uint side) {
 }
 
 // Wake the task of the other side, if one is parked and will not see for itself.
-FUNC void slot_wake(THREAD Worker* w, uint slot, uint other) {
+CALL void slot_wake(THREAD Worker* w, uint slot, uint other) {
   if (heap_single(w) || (w->flags & (PARAM_ATOMIC | PARAM_BLOCK)) != 0u) return;
   const uint stamp = heap_read_news(w, slot_stamp(w, slot, other));
   if ((stamp & ST_A) == 0u || (stamp & ST_O) != 0u) return;
@@ -231,7 +231,7 @@ FUNC void slot_stamp_now(THREAD Worker* w, uint slot, uint side, uint bits) {
 
 // A poll or wake of option 3 names a record that waits at a slot: may its task go on? Decided by stamps alone, since
 // both may come late; the waiter word lets one of them through.
-FUNC void slot_resume_claim(THREAD Worker* w) {
+CALL void slot_resume_claim(THREAD Worker* w) {
   const uint slot = term_val(w->hand), side = term_tag(w->hand) == DP0 ? 0u : 1u;
   const uint other = heap_read_news(w, slot_stamp(w, slot, 1u - side)), mine = slot_pass(atomic_read(slot_stamp(w, slot, side)));
   const bool is_waiting = !w->apply && (term_tag(w->hand) == DP0 || term_tag(w->hand) == DP1) &&
@@ -291,7 +291,7 @@ FUNC void slot_park(THREAD Worker* w) {
 }
 
 // The holder of side `side`, where it may: give the other side its value and go on with `mine` in the parent frame.
-FUNC void slot_publish(THREAD Worker* w, Term mine, Term other, bool apply) {
+CALL void slot_publish(THREAD Worker* w, Term mine, Term other, bool apply) {
   const uint slot = term_val(w->top);
   const uint side = term_tag(w->top) - F_DP0;
   heap_log_op(w, OP_PUBLISH, slot, side);
@@ -305,7 +305,7 @@ FUNC void slot_publish(THREAD Worker* w, Term mine, Term other, bool apply) {
 }
 
 // A cancelled task gives the slot back: the expression so far stays in it, and its end is the term in hand.
-FUNC void slot_release(THREAD Worker* w) {
+CALL void slot_release(THREAD Worker* w) {
   const uint slot = term_val(w->top), label = term_ext(w->top), side = term_tag(w->top) - F_DP0;
   heap_log_op(w, OP_RELEASE, slot, side);
   w->top = w->heap[slot];
@@ -320,7 +320,7 @@ FUNC void slot_release(THREAD Worker* w) {
 FUNC void slot_publish_atom(THREAD Worker* w) { slot_publish(w, w->hand, w->hand, true); }
 
 // Expressions without a rule stay in the slot; the end itself is then in weak normal form.
-FUNC void slot_stuck(THREAD Worker* w) {
+CALL void slot_stuck(THREAD Worker* w) {
   const uint slot = term_val(w->top), label = term_ext(w->top);
   const uint side = term_tag(w->top) - F_DP0;
   heap_log_op(w, OP_STUCK, slot, side);

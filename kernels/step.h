@@ -17,7 +17,7 @@ FUNC void step_primitive(THREAD Worker* w, Term pri, Term argument) {
 }
 
 // Enter a static term under an environment without building its node, unless a frame needs one.
-FUNC void step_enter_static(THREAD Worker* w) {
+CALL void step_enter_static(THREAD Worker* w) {
   const uint cell = term_ext(w->hand), env = term_val(w->hand);
   const Term s = w->book[cell];
   const uint from = term_val(s), tag = term_tag(s);
@@ -116,7 +116,7 @@ FUNC void step_drop_guard(THREAD Worker* w) {
 }
 
 // A value under a frame for which no rule is written: push, drop, dry or stuck. None is counted.
-FUNC void step_move(THREAD Worker* w, uint tag) {
+CALL void step_move(THREAD Worker* w, uint tag) {
   const uint node = term_val(w->top);
   const bool is_name = tag == NAM || tag == BJV || tag == BJ0 || tag == BJ1 || tag == DRY;
   switch (term_tag(w->top)) {
@@ -216,7 +216,7 @@ FUNC void step_apply(THREAD Worker* w) {
 }
 
 // A cancelled task goes up one frame: the work so far goes back into the node, and the node is the term in hand.
-FUNC void step_unwind(THREAD Worker* w) {
+CALL void step_unwind(THREAD Worker* w) {
   const uint frame = term_tag(w->top), ext = term_ext(w->top), node = term_val(w->top);
   w->apply = false;
   switch (frame) {
@@ -254,21 +254,13 @@ FUNC void step_unwind(THREAD Worker* w) {
   }
 }
 
-// Give back all that a cancelled task holds.
-FUNC void step_release(THREAD Worker* w) {
-  uint steps = 0x00100000u;
-  while (w->stop == OUT_UNRUN) {
-    step_unwind(w);
-    if (--steps == 0u && w->stop == OUT_UNRUN) task_stop(w, OUT_FUEL, WHY_NONE);
-  }
-}
-
-// Run the task until it must end the pass. Steps are bounded too: a loop of uncounted steps ends the pass as fuel.
+// One step of the task, or as many as there are where threads do not go together, until it must end the pass. Steps are
+// bounded too: a loop of uncounted steps ends the pass as fuel.
 FUNC void step_run(THREAD Worker* w) {
-  uint steps = w->fuel < 0x04000000u ? 64u + 16u * w->fuel : 0x40000000u;
-  while (w->stop == OUT_UNRUN) {
-    if (w->apply) step_apply(w);
+  do {
+    if (w->is_cancelled) step_unwind(w);
+    else if (w->apply) step_apply(w);
     else step_enter(w);
-    if (--steps == 0u && w->stop == OUT_UNRUN) task_stop(w, OUT_FUEL, WHY_NONE);
-  }
+    if (--w->steps == 0u && w->stop == OUT_UNRUN) task_stop(w, OUT_FUEL, WHY_NONE);
+  } while (STEPS_ALONE && w->stop == OUT_UNRUN);
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -102,13 +103,22 @@ class Device(Protocol):
         """Whether the next frontier is built in many dispatches over the grid rather than in one of one thread."""
         return False
 
+    def batch(self, calls: Sequence[tuple[Function, int, tuple[Buffer, ...]]]) -> Callable[[], None]:
+        """Return what runs these dispatches one after the other, again and again, and returns when the last is done."""
+
+        def run() -> None:
+            for function, count, buffers in calls:
+                function(count, *buffers).wait()
+
+        return run
+
     # Where device and host do not see the same memory: who worked on a buffer last has the true one.
 
     def fetch(self, *buffers: Buffer) -> None:
         """Bring buffers home: what the host reads and writes of them is the true one now."""
 
-    def extent(self, buffer: Buffer, nbytes: int) -> None:
-        """Take note that no more than the first bytes of a buffer are in use."""
+    def extent(self, buffer: Buffer, nbytes: int, parts: Callable[[], list[tuple[int, int]]] | None = None) -> None:
+        """Take note of what is in use of a buffer: no more than its first bytes, or than the ranges ``parts`` tells."""
 
     def pull(self, buffer: Buffer, nbytes: int | None = None) -> None:
         """Let the host see the first bytes of a buffer as they are, wherever it is; by default all that is in use."""

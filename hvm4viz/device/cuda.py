@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import ctypes
 import importlib
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from typing import Any, Final, Self
 
 import numpy as np
@@ -34,6 +35,12 @@ SLOWNESS: Final = 30.0
 START_NS: Final = 300_000.0
 """What a pass costs there before any work is done: its dispatch, the join over the grid, what the host reads back."""
 
+HOST_ONLY: Final = ("step_depth_first", "join_frontier", "settle_frontier")
+"""Entry points that the GPU is never asked for."""
+
+PIECE: Final = 1 << 30
+"""Bytes copied at a time."""
+
 OPTIONS: Final = ("--std=c++14", "--maxrregcount=64")
 
 
@@ -46,11 +53,14 @@ class CudaBuffer(CpuBuffer):
         Whether the twin is the true one.
     extent : int
         Bytes from the start that are in use; behind them both are zero.
+    parts : callable or None
+        Tells which ranges of bytes are in use, where most are not.
     """
 
     twin: Any
     is_away: bool
     extent: int
+    parts: Callable[[], list[tuple[int, int]]] | None
 
     def __new__(cls, nbytes: int) -> Self:
         """Reserve ``nbytes`` bytes; the twin is made when the device needs it."""
@@ -58,11 +68,19 @@ class CudaBuffer(CpuBuffer):
         self.twin = None
         self.is_away = False
         self.extent = len(self)
+        self.parts = None
         return self
 
-    def bytes(self, count: int) -> NDArray[np.uint8]:
-        """Return the host's first bytes."""
-        return np.frombuffer(self, np.uint8, count)
+    def bytes(self, start: int, stop: int) -> NDArray[np.uint8]:
+        """Return some of the host's bytes."""
+        return np.frombuffer(self, np.uint8, stop - start, start)
+
+    def ranges(self, nbytes: int | None) -> list[tuple[int, int]]:
+        """Return what to copy: the first bytes, or all that is in use, in pieces of at most 1 GiB."""
+        if nbytes is not None:
+            return [(0, nbytes)]
+        used = self.parts() if self.parts else [(0, self.extent)]
+        return [(at, min(at + PIECE, stop)) for start, stop in used for at in range(start, stop, PIECE)]
 
 
 def mapped_buffer(memory: Any, nbytes: int) -> Any:
@@ -75,15 +93,16 @@ def mapped_buffer(memory: Any, nbytes: int) -> Any:
 
 
 class _Pending:
-    def __init__(self, cupy: Any, name: str) -> None:
-        self._cupy, self._name = cupy, name
+    def __init__(self, device: CudaDevice) -> None:
+        self._device = device
 
     def wait(self) -> None:
         """Return once all dispatches are finished."""
+        device = self._device
         try:
-            self._cupy.cuda.get_current_stream().synchronize()
-        except self._cupy.cuda.runtime.CUDARuntimeError as error:
-            raise DeviceFailed(f"{self._name} failed: {error}", text=str(error)) from None
+            device.stream.synchronize()
+        except device.cupy.cuda.runtime.CUDARuntimeError as error:
+            raise DeviceFailed(f"{device.name} failed: {error}", text=str(error)) from None
 
 
 class CudaFunction:
@@ -91,17 +110,16 @@ class CudaFunction:
 
     def __init__(self, device: CudaDevice, call: Any) -> None:
         self._device, self._call = device, call
-        self._pending = _Pending(device.cupy, device.name)
 
     def __call__(self, count: int, *buffers: Buffer) -> Handle:
         """Run ``count`` threads over the buffers."""
         device = self._device
         arguments = [device.address(buffer) for buffer in buffers]
         try:
-            self._call((-(-count // GROUP),), (min(count, GROUP),), (*arguments, _ZERO))
+            self._call((-(-count // GROUP),), (min(count, GROUP),), (*arguments, _ZERO), stream=device.stream)
         except device.cupy.cuda.driver.CUDADriverError as error:
             raise DeviceFailed(f"{device.name} failed: {error}", text=str(error)) from None
-        return self._pending
+        return device.pending
 
 
 _ZERO: Final = np.uint32(0)
@@ -170,6 +188,8 @@ class CudaDevice(Device):
         self.name = f"cuda ({properties['name'].decode()})"
         self.lanes = LANES * int(properties["multiProcessorCount"])
         self.is_private = True
+        self.stream = cupy.cuda.Stream(non_blocking=True)
+        self.pending = _Pending(self)
         self._kernels: dict[str, CudaKernel] = {}
 
     @property
@@ -189,6 +209,8 @@ class CudaDevice(Device):
         return self._kernels[key]
 
     def _module(self, source: str) -> Any:
+        for entry in HOST_ONLY:  # each costs as much to compile as all the rest
+            source = re.sub(rf"ENTRY\({entry}\)\(.*?\n}}\n", "", source, flags=re.DOTALL)
         module = self.cupy.RawModule(code=source, options=OPTIONS, backend="nvrtc")
         try:
             module.compile()
@@ -213,6 +235,24 @@ class CudaDevice(Device):
         except (OSError, OverflowError, MemoryError, ValueError, self.cupy.cuda.memory.OutOfMemoryError) as error:
             raise DeviceFailed(f"{self.name} cannot reserve {nbytes:,} bytes: {error}", text=str(error)) from None
 
+    def batch(self, calls: Sequence[tuple[Function, int, tuple[Buffer, ...]]]) -> Callable[[], None]:
+        """Return what runs these dispatches: a graph, which costs one launch."""
+        buffers = {id(buffer): buffer for _, _, each in calls for buffer in each}.values()
+        graphs: list[Any] = []
+
+        def run() -> None:
+            for buffer in buffers:
+                self.address(buffer)
+            if not graphs:
+                self.stream.begin_capture()
+                for function, count, each in calls:
+                    function(count, *each)
+                graphs.append(self.stream.end_capture())
+            graphs[0].launch(self.stream)
+            self.pending.wait()
+
+        return run
+
     # ---- who has the true one
 
     def address(self, buffer: Any) -> Any:
@@ -222,8 +262,10 @@ class CudaDevice(Device):
         if not buffer.is_away:
             if buffer.twin is None:
                 nbytes = -(-len(buffer) // 8) * 8
-                buffer.twin = self._reserve(lambda: self.cupy.zeros(nbytes, np.uint8), nbytes)
-            buffer.twin[: buffer.extent].set(buffer.bytes(buffer.extent))
+                with self.stream:
+                    buffer.twin = self._reserve(lambda: self.cupy.zeros(nbytes, np.uint8), nbytes)
+            for start, stop in buffer.ranges(None):
+                buffer.twin[start:stop].set(buffer.bytes(start, stop), stream=self.stream)
             buffer.is_away = True
         return buffer.twin
 
@@ -234,23 +276,24 @@ class CudaDevice(Device):
                 self.pull(buffer)
                 buffer.is_away = False
 
-    def extent(self, buffer: Any, nbytes: int) -> None:
-        """Take note that no more than the first bytes of a buffer are in use."""
+    def extent(self, buffer: Any, nbytes: int, parts: Callable[[], list[tuple[int, int]]] | None = None) -> None:
+        """Take note that no more than the first bytes of a buffer are in use, or than some parts of it."""
         if isinstance(buffer, CudaBuffer):
-            buffer.extent = nbytes
+            buffer.extent, buffer.parts = nbytes, parts
 
     def pull(self, buffer: Any, nbytes: int | None = None) -> None:
         """Copy what the GPU has in the first bytes of a buffer to the host."""
         if isinstance(buffer, CudaBuffer) and buffer.is_away:
-            count = buffer.extent if nbytes is None else nbytes
-            _Pending(self.cupy, self.name).wait()
-            buffer.twin[:count].get(out=buffer.bytes(count))
+            for start, stop in buffer.ranges(nbytes):
+                buffer.twin[start:stop].get(out=buffer.bytes(start, stop), stream=self.stream)
+            self.pending.wait()
 
     def push(self, buffer: Any, nbytes: int | None = None) -> None:
         """Copy what the host has in the first bytes of a buffer to the GPU."""
         if isinstance(buffer, CudaBuffer) and buffer.is_away:
-            count = buffer.extent if nbytes is None else nbytes
-            buffer.twin[:count].set(buffer.bytes(count))
+            for start, stop in buffer.ranges(nbytes):
+                buffer.twin[start:stop].set(buffer.bytes(start, stop), stream=self.stream)
+            self.pending.wait()  # the host may write there again
 
 
 def open(*, workers: int | None = None) -> CudaDevice:  # noqa: A001  (the lookup's verb)

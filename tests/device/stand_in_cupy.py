@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ctypes
-import sys
+from collections.abc import Callable
 from types import ModuleType, SimpleNamespace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,12 +23,50 @@ class Array:
     def __getitem__(self, part: slice) -> Array:
         return Array(self.words[part])
 
-    def set(self, given: NDArray[Any]) -> None:
+    def set(self, given: NDArray[Any], *, stream: Stream) -> None:
+        assert stream.captured is None, "nothing may be copied while a graph is made"
         assert given.dtype == self.words.dtype
         self.words[:] = given
 
-    def get(self, *, out: NDArray[Any]) -> None:
+    def get(self, *, out: NDArray[Any], stream: Stream) -> None:
+        assert stream.captured is None, "nothing may be copied while a graph is made"
         out[:] = self.words
+
+
+class Graph:
+    """Dispatches that were captured."""
+
+    def __init__(self, captured: list[Callable[[], None]]) -> None:
+        self._captured = captured
+
+    def launch(self, stream: Stream) -> None:
+        assert stream.captured is None
+        for each in self._captured:
+            each()
+
+
+class Stream:
+    """Where dispatches and copies go, one after the other."""
+
+    def __init__(self, *, non_blocking: bool) -> None:
+        assert non_blocking
+        self.captured: list[Callable[[], None]] | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def begin_capture(self) -> None:
+        self.captured = []
+
+    def end_capture(self) -> Graph:
+        captured, self.captured = self.captured, None
+        return Graph(captured or [])
+
+    def synchronize(self) -> None:
+        pass
 
 
 class RawModule:
@@ -47,7 +85,10 @@ class RawModule:
         call = getattr(self._library, f"{name}_range")
         call.argtypes, call.restype = (ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint32), None
 
-        def launch(grid: tuple[int], group: tuple[int], arguments: tuple[Any, ...]) -> None:
+        def launch(grid: tuple[int], group: tuple[int], arguments: tuple[Any, ...], *, stream: Stream) -> None:
+            if stream.captured is not None:
+                stream.captured.append(lambda: launch(grid, group, arguments, stream=stream))
+                return
             *buffers, unused = arguments
             assert unused == 0
             assert len(buffers) == self._entries[name]
@@ -72,7 +113,7 @@ def stand_in() -> ModuleType:
     module.zeros = lambda n, dtype: Array(np.zeros(n, dtype))
     module.cuda = SimpleNamespace(
         Device=lambda: SimpleNamespace(id=0),
-        get_current_stream=lambda: SimpleNamespace(synchronize=lambda: None),
+        Stream=Stream,
         alloc_pinned_memory=Pinned,
         driver=SimpleNamespace(CUDADriverError=type("CUDADriverError", (RuntimeError,), {})),
         memory=SimpleNamespace(OutOfMemoryError=type("OutOfMemoryError", (MemoryError,), {})),
@@ -83,8 +124,3 @@ def stand_in() -> ModuleType:
         ),
     )
     return module
-
-
-def install() -> None:
-    """Let ``import cupy`` find the stand-in."""
-    sys.modules["cupy"] = stand_in()

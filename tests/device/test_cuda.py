@@ -99,19 +99,16 @@ def test_a_lost_gpu_ends_the_run_as_failed(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setitem(sys.modules, "cupy", module)
     gone = module.cuda.runtime.CUDARuntimeError("cudaErrorIllegalAddress: an illegal memory access was encountered")
 
-    def synchronize() -> None:
-        raise gone
+    class Lost(module.cuda.Stream):
+        def synchronize(self) -> None:
+            raise gone
 
     case = next(case for case in programs() if case.name == "wide_map")
-    monkeypatch.setattr(module.cuda, "get_current_stream", lambda: hvm4viz_stream(synchronize))
+    monkeypatch.setattr(module.cuda, "Stream", Lost)
     with pytest.raises(DeviceFailed, match="illegal memory access"):
         hvm4viz.run(
             hvm4viz.load(case.source_path), machine=Machine(blocks=40, heap="64 MiB"), device="cuda"
         ).raise_for_status()
-
-
-def hvm4viz_stream(synchronize: object) -> object:
-    return type("Stream", (), {"synchronize": staticmethod(synchronize)})()
 
 
 def test_a_dispatch_that_runs_nothing_is_no_result(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -120,7 +117,7 @@ def test_a_dispatch_that_runs_nothing_is_no_result(monkeypatch: pytest.MonkeyPat
     class Idle(module.RawModule):
         def get_function(self, name: str) -> object:
             real = super().get_function(name)
-            return (lambda *_: None) if name == "step_frontier" else real
+            return (lambda *_, **__: None) if name == "step_frontier" else real
 
     monkeypatch.setattr(module, "RawModule", Idle)
     monkeypatch.setitem(sys.modules, "cupy", module)

@@ -81,6 +81,17 @@ def test_a_tree_of_sums_gives_every_thread_work() -> None:
     assert forked.stats.interactions == alone.stats.interactions
 
 
+@pytest.mark.parametrize("protocol", [{}, {"dup": "claim"}, {"dup": "atomic"}], ids=str)
+def test_more_tasks_than_hundreds_of_threads(protocol: dict[str, str]) -> None:
+    machine = Machine(blocks=8, threads_per_block=64, region_size=2**14, fuel=300, **protocol)
+    source = "@sum = λ{0: 1; λ&d. (@sum((d - 1)) + @sum((d - 1)))}\n@main = @sum(16)"
+
+    run = hvm4viz.run(source, machine=machine, record="counts")
+
+    assert (run.status, run.text) == ("done", "65536")
+    assert run.stats.max_frontier > machine.threads
+
+
 def test_one_thread_never_forks() -> None:
     run = hvm4viz.run(TREE + "@main = @sum(8n)", machine=Machine(blocks=1, threads_per_block=1, fork="auto"))
 
