@@ -110,6 +110,7 @@ def room_left(cells: int) -> Callable[[], hv.Heap]:
 
 
 TWO = {"blocks": 2}
+MATES = {"blocks": 1, "threads_per_block": 2}
 FORKED = {"fork": "auto"}
 
 MODELS: tuple[Model, ...] = (
@@ -137,6 +138,16 @@ MODELS: tuple[Model, ...] = (
         {"blocks": 4},
         heavy=frozenset({"atomic"}),
     ),
+    Model("mates", _main("! x &L= 2 * 3; #T{x₀, x₁}"), MATES),
+    Model("mates_pair", _main("! x &L= #P{1 + 2, 4}; #T{x₀, x₁}"), MATES),
+    Model("owner_has_side_one", _main("! x &L= (1 + 2) + (3 + 4); #T{x₁, x₀}"), {"blocks": 2, "fuel": 1}),
+    Model(
+        "polls_behind_others",
+        COUNT
+        + _main("! x &A= @count(3n, 7); ! y &B= @count(0n, 5); ! z &C= @count(1n, 3); #T{x₁, y₁, x₀ + y₀, z₀, z₁}"),
+        {"blocks": 2, "fuel": 4},
+        heavy=frozenset({"atomic"}),
+    ),
     # ends that are erased, slots that are given back
     Model("owner_erased", _main("! x &L= 1 + 2; #T{(λu. 5)(x₀), x₁, 6}")),
     Model("other_erased", _main("! x &L= 1 + 2; #T{0, x₀, (λu. 5)(x₁)}")),
@@ -149,6 +160,12 @@ MODELS: tuple[Model, ...] = (
         {"fuel": 1},
         heavy=frozenset({"atomic live"}),
     ),
+    Model("stuck_after_a_while", COUNT + _main("λv. ! x &L= @count(2n, v); #T{0, x₀, x₁}"), {"fuel": 2}),
+    Model(
+        "owner_comes_when_published",
+        COUNT + _main("! x &L= @count(2n, 7); #T{(@count(3n, 1) + x₀), x₁}"),
+        {"fuel": 3},
+    ),
     Model("stuck_in_slot", _main("λv. ! x &A= v(1); ! y &B= x₀; #T{y₀, y₁, x₁}"), TWO),
     # a variable that is filled late
     Model("filled_late", _main("! f= λ v; #T{f(5)(9), v + 1}"), TWO, is_counted=False),
@@ -159,6 +176,7 @@ MODELS: tuple[Model, ...] = (
         is_counted=False,
         heavy=frozenset({"atomic"}),
     ),
+    Model("filled_in_the_first_pass", _main("! f= λ v; f(#T{v, 1})(9)"), TWO, is_counted=False),
     # cells that run out
     *(
         Model(
@@ -207,6 +225,24 @@ MODELS: tuple[Model, ...] = (
         FORKED | {"fuel": 6, "blocks": 2},
         frozenset({"forked", "release"}),
         is_counted=False,
+    ),
+    *(
+        Model(
+            f"given_back_{name}",
+            COUNT
+            + _main(
+                f"! x &L= @count({a}n, 7); #T{{(@count({b}n, &A{{1, 2}}) + (x₀ + 0)), (@count(3n, &{{}}) + (x₁ + 0))}}"
+            ),
+            FORKED | {"fuel": fuel, "blocks": blocks},
+            frozenset({"forked", "release"}),
+            is_counted=False,
+            heavy=frozenset({"atomic"}),
+        )
+        for name, a, b, fuel, blocks in (
+            ("twice", 5, 2, 3, 3),
+            ("when_owner_comes", 5, 2, 2, 2),
+            ("and_woken", 1, 1, 6, 2),
+        )
     ),
     # the worked examples
     Model("nested_pairs", nested_pairs, {"threads_per_block": 4, "region_size": 8, "shard": "address"}),
