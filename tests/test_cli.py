@@ -466,3 +466,67 @@ def test_standard_input_without_an_end_is_not_read_to_its_end() -> None:
     code, out, err = in_bash(f"cd {ROOT} && $RUN run - </dev/zero")
     assert (code, out) == (3, "")
     assert "67,108,864" in err
+
+
+# Views.
+
+
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    addresses: list[str] = []
+
+    def remember(address: str) -> bool:
+        addresses.append(address)
+        return True
+
+    monkeypatch.setattr("webbrowser.open", remember)
+    return addresses
+
+
+def test_a_view_is_written_where_it_was_asked_for(
+    capsys: pytest.CaptureFixture[str], written: Written, tmp_path: Path, opened: list[str]
+) -> None:
+    trace, page = tmp_path / "run.hvt", tmp_path / "run.html"
+    assert Shown(capsys, "run", written(PAIR), "-o", str(trace), "--html", str(page)).code == 0
+    assert "hv-data" in page.read_text(encoding="utf-8")
+    for file in (str(trace), written(PAIR)):
+        page.unlink()
+        shown = Shown(capsys, "view", file, "--html", str(page), "--theme", "dark")
+        assert (shown.code, shown.out, shown.err) == (0, "", f"view: {page}\n")
+        assert "hv-data" in page.read_text(encoding="utf-8")
+    assert opened == []
+
+
+def test_a_view_is_opened_in_a_browser(capsys: pytest.CaptureFixture[str], written: Written, opened: list[str]) -> None:
+    shown = Shown(capsys, "view", written(PAIR), "--record", "full")
+    assert shown.code == 0
+    (address,) = opened
+    assert address.startswith("file:///")
+    assert address.endswith("/program.html")
+    assert Path(shown.err.removeprefix("view: ").strip()).is_file()
+
+
+def test_a_view_of_a_run_that_failed_shows_it_and_says_so(
+    capsys: pytest.CaptureFixture[str], written: Written, tmp_path: Path
+) -> None:
+    page = tmp_path / "bad.html"
+    shown = Shown(capsys, "view", written("@main = 1(2)"), "--html", str(page))
+    assert shown.code == 3
+    assert "RUNTIME_ERROR" in shown.err
+    assert "RUNTIME_ERROR" in page.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("view", "missing.hvt"), "missing.hvt: cannot be read: No such file"),
+        (("view", "missing.hvm4"), "missing.hvm4: No such file"),
+        (("view", "x.hvt", "--html", "a.txt"), "must end in .html"),
+        (("view", "x.hvt", "--html", "no/such/a.html"), "there is no folder"),
+        (("bench", "view", "--rounds", "0"), "every number must be 1 or more"),
+    ],
+)
+def test_views_that_cannot_be_made(capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], says: str) -> None:
+    shown = Shown(capsys, *arguments)
+    assert shown.code == 2
+    assert says in shown.err

@@ -102,6 +102,42 @@ def test_views(notebook: Notebook) -> None:
     assert notebook(f"%%hvm4 --no-run\n{PAIR}") is None
 
 
+def test_a_view_begins_as_the_options_say(notebook: Notebook) -> None:
+    run = notebook(f"%%hvm4 --view widget --panels heap,events --pass 1 --height 400\n{PAIR}")
+    shown = run._repr_mimebundle_()
+    assert {"application/vnd.jupyter.widget-view+json", "image/png", "text/html", "text/plain"} == set(shown)
+    assert run.shown == {"view": "widget", "panels": ["heap", "events"], "pass_index": 1, "height": 400}
+    table = notebook(f"%%hvm4 --view table\n{PAIR}")
+    assert "<table>" in table._repr_mimebundle_()["text/html"]
+    assert set(notebook(f"%%hvm4\n{PAIR}")._repr_mimebundle_()) == {"image/png", "text/html", "text/plain"}, (
+        "no notebook"
+    )
+
+
+def test_a_cell_writes_its_view_to_a_page(notebook: Notebook, tmp_path: Path) -> None:
+    notebook(f"%%hvm4 --html {tmp_path}/pair.html\n{PAIR}")
+    assert "hv-data" in (tmp_path / "pair.html").read_text(encoding="utf-8")
+
+
+def test_runs_traces_and_files_are_viewed_and_compared(notebook: Notebook, tmp_path: Path) -> None:
+    notebook(f"%%hvm4 -o one --save {tmp_path}/one.hvt\n{PAIR}")
+    notebook(f"%%hvm4 -o two --blocks 3\n{PAIR}")
+    assert notebook("%hvm4 view one").trace is notebook.names["one"].trace
+    assert notebook(f'%hvm4 view "{tmp_path}/one.hvt"').trace.n_passes == 3
+    view = notebook("%hvm4 compare one two")
+    assert [service.trace for service in view.services] == [notebook.names[name].trace for name in ("one", "two")]
+
+
+def test_options_of_the_session_are_shown_and_changed(notebook: Notebook) -> None:
+    try:
+        notebook("%hvm4 options view=static theme=dark progress=off")
+        assert "view = static" in notebook.shown.stdout
+        assert "progress = False" in notebook.shown.stdout
+        assert set(notebook(f"%%hvm4\n{PAIR}")._repr_mimebundle_()) == {"image/png", "text/html", "text/plain"}
+    finally:
+        hvm4viz.set_options(view="auto", theme="auto", progress="auto")
+
+
 def test_figures_are_shown_or_written(notebook: Notebook, tmp_path: Path) -> None:
     run = notebook(f"%%hvm4 -o run --fig overview --fig overview={tmp_path}/a.svg\n{PAIR}")
     assert "image/png" in notebook.shown.outputs[0].data
@@ -165,6 +201,15 @@ def test_a_wrong_answer_fails_the_cell(notebook: Notebook) -> None:
         ("%hvm4 run missing.hvm4", "missing.hvm4: No such file"),
         ("%hvm4 figure nobody overview", "'nobody' is no run"),
         ("%hvm4 figure", "NAME KIND"),
+        ("%hvm4 view", "write %hvm4 view NAME"),
+        ("%hvm4 view nobody", "'nobody' is no run and no trace"),
+        ("%hvm4 compare one", "write %hvm4 compare A B"),
+        ("%hvm4 options vew=1", "no option 'vew'"),
+        ("%hvm4 options view", "write NAME=VALUE"),
+        ("%%hvm4 --panels heep\n@main = 1", "'heep' is no panel"),
+        ("%%hvm4 --height 3\n@main = 1", "from 320 to 2,000"),
+        ("%%hvm4 --html a.txt\n@main = 1", "must end in .html"),
+        ("%%hvm4 --html no/such/a.html\n@main = 1", "there is no folder"),
     ],
 )
 def test_usage_errors_are_one_line(notebook: Notebook, cell: str, says: str) -> None:

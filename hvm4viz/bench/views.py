@@ -282,6 +282,7 @@ def _served(browser: Any, view: TraceView) -> Generator[Any]:
     finally:
         page.close()
         server.shutdown()
+        server.server_close()
 
 
 def as_markdown(found: Sequence[Budget]) -> str:
