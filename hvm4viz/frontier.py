@@ -147,8 +147,12 @@ class Frontier:
                     states["next"][block * tpb + lane] = self._first_free(at, at + slice_cells)
 
     def _first_free(self, start: int, end: int) -> int:
-        filled = np.flatnonzero(self.store.words[start : max(start, min(end, self.store.laid))])
-        return max(start + (int(filled[-1]) + 1 if len(filled) else 0), 1)  # cell 0 is null
+        laid = self.store.laid
+        filled = np.flatnonzero(self.store.words[start : max(start, min(end, laid))])
+        if not len(filled):
+            return max(start, 1)  # cell 0 is null
+        cells = int(self._param[6]) if laid > 1 else 1  # of an image, the last word may be a slot's: the rest of it is 0
+        return min(start + int(filled[-1]) + cells, end)
 
     def _look(self) -> None:
         """Take the views anew: the buffers are others now."""

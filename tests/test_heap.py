@@ -65,3 +65,13 @@ def test_builder_lays_words() -> None:
 
     assert heap.tag(0) == Tag.NUM
     assert [int(w) & 0xFFFFFFFF for w in heap.words] == [7, 1, 2, 0]
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_words_of_a_slot_at_the_end_of_an_image_are_not_given_away(threads: int) -> None:
+    builder = HeapBuilder(10).put(0, Tag.C00 + 2, 7, 1).put(1, Tag.DP0, 5, 9).put(2, Tag.DP1, 5, 9)
+    builder.put(9, Tag.C00 + 2, 7, 3).numbers(3, [1, 2])
+
+    run = hv.run_heap(builder.heap(), machine=hv.Machine(blocks=threads, threads_per_block=1), device="cpu")
+
+    assert run.text == "#g{#g{1,2},#g{1,2}}"
