@@ -151,7 +151,7 @@ class Frontier:
         filled = np.flatnonzero(self.store.words[start : max(start, min(end, laid))])
         if not len(filled):
             return max(start, 1)  # cell 0 is null
-        cells = int(self._param[6]) if laid > 1 else 1  # of an image, the last word may be a slot's: the rest of it is 0
+        cells = int(self._param[6]) if laid > 1 else 1  # an image may end in a slot whose other words are 0
         return min(start + int(filled[-1]) + cells, end)
 
     def _look(self) -> None:
