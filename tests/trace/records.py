@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from hvm4viz.events import EVENT, OUTCOMES, REASONS, PassRecord, RunEnd, RunHeader
+from hvm4viz.events import DELTA, EVENT, OP, OUTCOMES, REASONS, PassRecord, RunEnd, RunHeader
 from hvm4viz.settings import Machine
 from hvm4viz.trace import Level, Recorder, Trace
 
@@ -90,6 +91,33 @@ def wide_passes(
         events["side"][stopped] = rng.integers(0, 2, int(stopped.sum()))
         events["origin"] = rng.integers(0, 5, width)  # a fixed number: files of old formats were made of these
         yield one_pass(index, events, n_regions=n_regions)
+
+
+def full_passes(widths: list[int]) -> list[PassRecord]:
+    """Make passes that changed cells, and did something to slots, too."""
+    rng = np.random.default_rng(sum(widths))
+    words = np.zeros(4096, np.uint64)
+    passes = []
+    for each in wide_passes(widths):
+        cells = np.unique(rng.integers(1, 4096, 4)).astype(np.uint32)
+        deltas = np.empty(cells.size, DELTA)
+        deltas["cell"], deltas["before"] = cells, words[cells]
+        deltas["after"] = words[cells] = rng.integers(1, 1 << 60, cells.size)
+        ops = np.zeros(min(each.events.size, 2), OP)
+        ops["op"], ops["slot"] = 2, 17
+        passes.append(dataclasses.replace(each, deltas=deltas, ops=ops))
+    return passes
+
+
+class StandIn:
+    """A machine that says of itself what a recording at level full asks."""
+
+    words = np.arange(7, dtype=np.uint64)
+    has_called = True
+
+    def state(self) -> bytes:
+        """Return a state."""
+        return b"state of some machine"
 
 
 def record(

@@ -75,7 +75,8 @@ found = {}
 for name in ("deltas", "ops", "image"):
     lists = table[name].combine_chunks()
     values = lists.flatten()
-    found[name] = [lists.value_parent_indices().to_pylist(), *(values.field(i).to_pylist() for i in range(len(values.type)))]
+    found[name] = [lists.value_parent_indices().to_pylist()]
+    found[name] += [values.field(i).to_pylist() for i in range(len(values.type))]
 found["foreign"] = [name for name in sys.modules if name.split(".")[0] == "hvm4viz"]
 print(json.dumps(found))
 """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import os
 import random
@@ -9,18 +10,36 @@ import socket
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
 from hvm4viz.errors import DamagedTrace, NotATrace, TraceError, TraceTooLarge, UnsupportedVersion
-from hvm4viz.events import ORIGINS, OUTCOMES, RunEnd
-from hvm4viz.trace import Recorder, Trace, columns, open_trace, reader, recorder
+from hvm4viz.events import OPERATIONS, ORIGINS, OUTCOMES, PassRecord, RunEnd, RunHeader
+from hvm4viz.trace import Recorder, Trace, columns, keyframes, open_trace, reader, recorder, writer
 from hvm4viz.trace import format as fmt
-from tests.trace.records import header, one_pass, record, wide_passes
+from tests.trace.records import StandIn, event, full_passes, header, one_pass, record, wide_passes
 
-PASSES = list(wide_passes([1, 3, 2, 5]))
+LEVELS = ("events", "full")
+
+
+PASSES = full_passes([1, 3, 2, 5])
+
+
+def recorded(level: str, passes: list[PassRecord], path: Path | None = None, **options: Any) -> Trace:
+    """Record passes, at level full with an image now and then, and a state with each pass."""
+    kept = Recorder(level, path=path, **options)  # type: ignore[arg-type]
+    kept.watch(StandIn())
+    head = dataclasses.replace(
+        header(), heap=np.array([7, 0, 8], np.uint64), regions=(np.arange(64) % 4).astype(np.uint32)
+    )
+    kept.begin(head)
+    for each in passes:
+        kept.on_pass(each)
+    kept.end(RunEnd("pass_limit", "", ("#Pair{1,2}",), ()))
+    return kept.trace
 
 
 def read(data: bytes) -> Trace:
@@ -30,17 +49,30 @@ def read(data: bytes) -> Trace:
     return reader._Reading(Path("run.hvt"), memoryview(data), pa.py_buffer(data), fmt.PASSES_MAX).trace()
 
 
+@pytest.fixture(scope="module", params=LEVELS)
+def level(request: pytest.FixtureRequest) -> Iterator[str]:
+    """Record with an image in every second pass."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(keyframes, "EVERY_PASSES", 2)
+        patch.setattr(keyframes.Keyframes, "_image", image_at_once)
+        yield request.param
+
+
+def image_at_once(self: keyframes.Keyframes, _: PassRecord) -> bytes:
+    return keyframes.image_of(self._machine.words).tobytes() if self._image_passes % 2 else b""
+
+
 @pytest.fixture(scope="module")
-def tiny(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+def tiny(level: str, tmp_path_factory: pytest.TempPathFactory) -> bytes:
     """A file of four passes, a batch each."""
     path = tmp_path_factory.mktemp("tiny") / "run.hvt"
-    record(PASSES, path=path, sync=True)
+    recorded(level, PASSES, path, sync=True)
     return path.read_bytes()
 
 
 @pytest.fixture(scope="module")
-def whole() -> Trace:
-    return record(PASSES)
+def whole(level: str) -> Trace:
+    return recorded(level, PASSES)
 
 
 def batch_ends(data: bytes) -> list[int]:
@@ -67,6 +99,12 @@ def is_prefix(trace: Trace, whole: Trace) -> bool:
         assert np.array_equal(found.dense()[:, :width], right.dense()[:n, :width])
     assert trace.header.source == whole.header.source
     assert trace.end in (None, whole.end)
+    assert trace.final_state in (b"", whole.final_state)
+    assert trace.level == whole.level
+    if whole.level == "full":
+        assert np.array_equal(trace.header.heap, whole.header.heap)
+        for name in columns.FULL_TABLES:
+            assert np.array_equal(trace.long_table(name), whole.long_table(name, 0, n))
     return True
 
 
@@ -129,9 +167,8 @@ def test_flipped_bits_never_change_a_value(tiny: bytes, whole: Trace, ends: list
 
 
 @pytest.mark.slow
-def test_no_flipped_bit_changes_a_value(tmp_path: Path) -> None:
-    passes = list(wide_passes([2, 3]))
-    whole = record(passes, path=tmp_path / "run.hvt", sync=True)
+def test_no_flipped_bit_changes_a_value(tmp_path: Path, level: str) -> None:
+    whole = recorded(level, full_passes([2, 3]), tmp_path / "run.hvt", sync=True)
     data = (tmp_path / "run.hvt").read_bytes()
     check_flips(data, whole, batch_ends(data), iter(range(8 * len(data))))
 
@@ -192,6 +229,7 @@ def test_what_stands_behind_the_end_is_noticed(tiny: bytes, whole: Trace) -> Non
 def test_a_torn_footer_loses_nothing(tiny: bytes, tmp_path: Path) -> None:
     trace = read(tiny[:-5])
     assert trace.digest() == read(tiny).digest()
+    assert trace.final_state == read(tiny).final_state
     assert "save the trace again" in trace.note
     assert open_trace(trace.save(tmp_path / "mended.hvt")).complete
 
@@ -286,17 +324,27 @@ def test_outcomes_that_are_not_known_are_refused(monkeypatch: pytest.MonkeyPatch
         ("rules", "rule", 7),
         ("cells", "region", 2**31),
         ("remote", "region", 2**31),
+        ("ops", "event", 4),
+        ("ops", "slot", 2**32 - 1),
+        ("ops", "op", len(OPERATIONS)),
+        ("ops", "side", 2),
+        ("deltas", "cell", 2**32 - 1),
+        ("image", "cell", 2**32 - 1),
     ],
 )
-def test_numbers_out_of_their_bounds_are_refused(tmp_path: Path, table: str, name: str, value: int) -> None:
+def test_numbers_out_of_their_bounds_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, table: str, name: str, value: int
+) -> None:
     """A stranger can make all checksums right: what is computed from a file must still stay small."""
+    monkeypatch.setattr(keyframes.Keyframes, "_image", image_at_once)
     path = tmp_path / "run.hvt"
-    kept = Recorder(path=path)
+    kept = Recorder("full", path=path)
+    kept.watch(StandIn())
     kept.begin(header())
-    for told in wide_passes([4, 4, 4]):
-        kept.on_pass(told)
+    for each in full_passes([4, 4, 4]):
+        kept.on_pass(each)
     pending = kept._chunk(0, kept._pending)
-    values = pending.tables[table].records(columns.TABLES[table]).copy()
+    values = pending.tables[table].records(columns.ALL_TABLES[table]).copy()
     values[name][-1] = value
     pending.tables[table] = columns.Ragged(pending.tables[table].offsets, values)
     kept._chunks.append(pending)
@@ -306,7 +354,86 @@ def test_numbers_out_of_their_bounds_are_refused(tmp_path: Path, table: str, nam
     trace = open_trace(path)
     assert trace.state == "damaged"
     assert trace.n_passes == 0
-    assert "is not below" in trace.note
+    assert ("an event is none of its pass" if (table, name) == ("ops", "event") else "is not below") in trace.note
+
+
+def with_header(monkeypatch: pytest.MonkeyPatch, path: Path, **facts: object) -> Path:
+    """Write a file whose header says something else, with all checksums right."""
+    real = writer._header_facts
+
+    def changed(head: RunHeader, level: str) -> dict[str, Any]:
+        return {**real(head, level), **facts}
+
+    with monkeypatch.context() as patch:
+        patch.setattr(writer, "_header_facts", changed)
+        recorded("full", PASSES, path)
+    return path
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {"region_size": 2**25},
+        {"blocks": 0},
+        {"blocks": "4"},
+        {"threads_per_block": 2**11},
+        {"units": [1]},
+        {"units": [-1]},
+        {"units": ["0"]},
+        {"units": 0},
+        {"root": "0"},
+        {"stamps": 1.5},
+        {"skipped": None},
+        {"machine": []},
+        {"source": 3, "entry": 3},
+        {"operations": "take"},
+        {"region_size": 0},
+    ],
+    ids=str,
+)
+def test_a_header_that_makes_no_sense_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, facts: dict[str, object]
+) -> None:
+    with pytest.raises((DamagedTrace, UnsupportedVersion)):
+        open_trace(with_header(monkeypatch, tmp_path / "run.hvt", **facts))
+
+
+def test_a_heap_larger_than_its_regions_is_refused(tmp_path: Path) -> None:
+    kept = Recorder("full", path=tmp_path / "run.hvt")
+    kept.begin(dataclasses.replace(header(), heap=np.ones(8 * 64 + 1, np.uint64)))
+    kept.close()
+    with pytest.raises(DamagedTrace, match="more than its 8 regions"):
+        open_trace(tmp_path / "run.hvt")
+
+
+def test_a_file_with_regions_that_no_memory_holds_opens_and_says_so_when_asked(tmp_path: Path) -> None:
+    """Nothing is allocated on a file's word: the heap of 2^40 cells is refused when it is asked for."""
+    given = tuple((8 + 60_000 - n, 1) for n in range(2))
+    path = tmp_path / "run.hvt"
+    head = dataclasses.replace(header(), region_size=1 << 24)
+    record([one_pass(0, [event(1)], given=given), one_pass(1, [])], level="full", path=path, head=head)
+    opened = open_trace(path)
+    assert opened.complete
+    assert opened.at(0).words.size == 8 << 24
+    with pytest.raises(DamagedTrace, match="a word can point to"):
+        opened.at(2)
+
+
+def test_a_state_of_garbage_opens_and_is_refused_when_it_is_used(tmp_path: Path) -> None:
+    recorded("full", PASSES, tmp_path / "run.hvt")
+    opened = open_trace(tmp_path / "run.hvt")
+    assert opened.final_state == b"state of some machine"
+    assert opened.state_passes.tolist() == [0, 1, 2, 3, 4]
+    with pytest.raises(TraceError, match="recorded with the kernel"):
+        opened.resume(4)
+
+
+def test_a_heap_too_large_for_a_file_is_full_passes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fmt, "PACKED_BYTES_MAX", 20)
+    kept = Recorder("full", path=tmp_path / "run.hvt")
+    with pytest.raises(TraceError, match="the heap at the start takes 32 bytes, a trace file holds 20 of it"):
+        kept.begin(dataclasses.replace(header(), heap=np.ones(3, np.uint64)))
+    assert list(tmp_path.iterdir()) == []
 
 
 def hostile(schema_changes: dict[bytes, bytes] | None = None, **batch: object) -> bytes:
@@ -380,12 +507,14 @@ def test_compressed_batches_are_refused(tmp_path: Path, monkeypatch: pytest.Monk
         open_trace(path)
 
 
-def test_a_pass_in_several_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("most", [3, 100])
+def test_a_pass_in_several_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, level: str, most: int) -> None:
     monkeypatch.setattr(fmt, "EVENTS_PER_BATCH_MAX", 100)
+    monkeypatch.setattr(fmt, "FULL_PER_BATCH_MAX", most)
     monkeypatch.setattr(recorder, "CHUNK_BYTES", 1000)
-    passes = list(wide_passes([5, 250, 3, 100, 101]))
+    passes = full_passes([5, 250, 3, 100, 101])
     path = tmp_path / "run.hvt"
-    whole = record(passes, path=path)
+    whole = recorded(level, passes, path)
     assert is_prefix(open_trace(path), whole)
     assert open_trace(path).digest() == whole.digest()
     data = path.read_bytes()

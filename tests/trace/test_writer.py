@@ -6,6 +6,7 @@ import random
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ import pytest
 
 from hvm4viz.errors import TraceError, TraceExists
 from hvm4viz.trace import open_trace, recorder, whole
-from tests.trace.records import record, wide_passes
+from tests.trace.records import StandIn, full_passes, record, wide_passes
 
 ROOT = Path(__file__).parents[2]
 WIDTHS = [1, 4, 30, 200, 0, 500, 40, 2]
@@ -132,9 +133,9 @@ def test_saving_to_a_place_that_is_none(tmp_path: Path) -> None:
         record([]).save(tmp_path / "none" / "run.hvt")
 
 
-def kill(path: Path, width: int, after: float) -> tuple[int, bool]:
-    """Start a recording, kill it, check its file; returns its passes, and whether its tail was torn."""
-    command = [sys.executable, "-m", "tests.trace.killed", str(path), str(width)]
+def kill(path: Path, width: int, after: float, level: str, how: str) -> bool:
+    """Start a recording, kill it, check its file; tell whether its tail was torn."""
+    command = [sys.executable, "-m", "tests.trace.killed", str(path), str(width), level, how]
     with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=ROOT) as process:
         assert process.stdout is not None
         process.stdout.read(8)
@@ -144,20 +145,38 @@ def kill(path: Path, width: int, after: float) -> tuple[int, bool]:
     trace = open_trace(path)
     assert trace.n_passes >= acknowledged
     assert trace.state == "interrupted"
-    told = list(wide_passes([width] * 4))
+    assert trace.level == level
+    told = full_passes([width] * 4)
     for p in range(0, trace.n_passes, max(trace.n_passes // 5, 1)):
         assert np.array_equal(trace.events(p, p + 1), told[p % 4].events)
-    return trace.n_passes, "bytes from byte" in trace.note
+        if level == "full":
+            assert np.array_equal(trace.deltas(p, p + 1), told[p % 4].deltas)
+            assert trace.last_state(p + 1) == (p + 1, StandIn().state())
+    return "bytes from byte" in trace.note
+
+
+def killed(folder: Path, count: int, how: str, seed: int) -> float:
+    """Kill so many recordings of three sizes and two levels, some at a time; return how many tails were torn."""
+    rng = random.Random(seed)
+    delays = [rng.uniform(0, 0.15) for _ in range(count)]
+
+    def one(turn: int) -> bool:
+        width, level = (1, 2000, 100_000)[turn % 3], ("events", "full")[turn // 3 % 2]
+        return kill(folder / f"{how}{turn}.hvt", width, delays[turn], level, how)
+
+    with ThreadPoolExecutor(3) as pool:
+        return sum(pool.map(one, range(count))) / count
 
 
 def test_a_killed_recording_keeps_every_acknowledged_pass(tmp_path: Path) -> None:
-    rng = random.Random(4)
-    for turn, width in enumerate((1, 2000, 200_000)):
-        kill(tmp_path / f"{turn}.hvt", width, rng.uniform(0, 0.1))
+    killed(tmp_path, 6, "whole", 4)
+
+
+def test_a_recording_killed_in_the_middle_of_a_batch_keeps_every_one_before(tmp_path: Path) -> None:
+    assert killed(tmp_path, 14, "torn", 5) >= 1 / 4  # else the kills do not aim at the writes
 
 
 @pytest.mark.slow
-def test_killed_recordings_keep_every_acknowledged_pass(tmp_path: Path) -> None:
-    rng = random.Random(5)
-    torn = [kill(tmp_path / f"{turn}.hvt", (1, 2000, 200_000)[turn % 3], rng.uniform(0, 0.2))[1] for turn in range(60)]
-    assert sum(torn) >= len(torn) / 20  # else the kills do not aim at the writes
+@pytest.mark.parametrize(("how", "least"), [("whole", 0.0), ("torn", 1 / 4)])
+def test_a_hundred_killed_recordings_of_each_kind(tmp_path: Path, how: str, least: float) -> None:
+    assert killed(tmp_path, 100, how, 6) >= least

@@ -19,7 +19,11 @@ def to_csv(trace: Trace, path: str | Path, *, table: str = "deferrals", overwrit
     csv: Any = import_module("pyarrow.csv")
     parts = batches(trace, table)
     first = _plain(next(parts))
-    with whole_file(path, overwrite=overwrite) as part, csv.CSVWriter(part, first.schema) as writer:
+    with (
+        whole_file(path, overwrite=overwrite) as part,
+        part.open("wb") as file,
+        csv.CSVWriter(file, first.schema) as writer,
+    ):
         writer.write_batch(first)
         for batch in parts:
             writer.write_batch(_plain(batch))
