@@ -86,7 +86,6 @@ def chain(n: int, blocks: int) -> hv.Heap:
     builder.put(0, Tag.C00 + n + 1, PAIR, 1)
     builder.put(1, Tag.DP0, 5 + n - 1, slots[-1])
     for i, slot in enumerate(slots):
-        builder.put(slot + SLOT_CELLS, Tag.ERA)  # else its protocol words look free
         builder.put(2 + i, Tag.DP1, 5 + i, slot)
         if i == 0:
             builder.put(slot, Tag.SUP, 9, 10).numbers(10, [1, 2])
@@ -104,7 +103,7 @@ def room_left(cells: int) -> Callable[[], hv.Heap]:
         builder.put(0, Tag.C00 + 3, PAIR, 1)
         builder.put(1, Tag.NUM, 0, 7).put(2, Tag.DP0, 5, 8).put(3, Tag.DP1, 5, 8)
         builder.put(8, Tag.C00 + 2, PAIR, 12).numbers(12, [1, 2])
-        return builder.put(region - cells - 1, Tag.NUM, 0, 1).heap()
+        return builder.put(region - cells - SLOT_CELLS, Tag.NUM, 0, 1).heap()
 
     return lay
 

@@ -1,4 +1,9 @@
-"""Random schedules: few here, as many as one likes as a command (``random_schedules.py``)."""
+"""Random schedules: few here, as many as one likes as a command (``random_schedules.py``).
+
+What must hold after every step of a task (who takes, publishes, gives back and reads a slot, and in which state) is
+checked by the sim device in every run, and who touches which word by the shadow; what must hold after every pass (each
+task run, deferred or faulted once, nothing lost, no word of a live cell zero) by ``Trace.verify``.
+"""
 
 from __future__ import annotations
 
@@ -48,3 +53,14 @@ def test_no_random_schedule_makes_threads_meet_where_they_must_not(protocol: dic
 
     assert {(run.status, run.message) for run in runs} == {("done", "")}
     assert len({run.text for run in runs}) == 1
+
+
+@pytest.mark.parametrize("protocol", protocols(), ids=str)
+def test_traces_of_random_schedules_keep_the_protocol(protocol: dict[str, str]) -> None:
+    machine = Machine(blocks=4, threads_per_block=2, fuel=5, region_size=64, heap="1 MiB", **protocol)  # pyright: ignore[reportArgumentType]
+    for seed in range(6):
+        run = run_under(Seeded(seed), SHARED, machine, record="full")
+
+        verified = run.trace.verify()
+        assert verified.ok, f"seed {seed}: {verified}"
+        assert len(verified.checked) > 10
