@@ -11,6 +11,7 @@ import ctypes
 import importlib
 import re
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any, Final, Self
 
 import numpy as np
@@ -116,13 +117,24 @@ class CudaFunction:
         device = self._device
         arguments = [device.address(buffer) for buffer in buffers]
         try:
-            self._call((-(-count // GROUP),), (min(count, GROUP),), (*arguments, _ZERO), stream=device.stream)
+            self._call((-(-count // GROUP),), (GROUP,), (*arguments, _ZERO), stream=device.stream)
         except device.cupy.cuda.driver.CUDADriverError as error:
             raise DeviceFailed(f"{device.name} failed: {error}", text=str(error)) from None
         return device.pending
 
 
 _ZERO: Final = np.uint32(0)
+
+
+def pointer(argument: Any) -> int:
+    """Return the address that a dispatch gets."""
+    return int(argument) if isinstance(argument, np.uint64) else int(argument.data.ptr)
+
+
+@cache
+def _stream(cupy: Any) -> Any:
+    """Return the one stream of this process: CuPy keeps freed memory for the stream that had it."""
+    return cupy.cuda.Stream(non_blocking=True)
 
 
 class _HostFunction:
@@ -165,6 +177,8 @@ class CudaKernel:
             )
             for i, way in enumerate(self._host.ways(name))
         ]
+        if name in HOST_ONLY:
+            return tuple(hosts)
         return (
             *hosts,
             Way(self.function(name), device.name, START_NS, device.lanes, SLOWNESS, is_away=device.is_private),
@@ -188,7 +202,7 @@ class CudaDevice(Device):
         self.name = f"cuda ({properties['name'].decode()})"
         self.lanes = LANES * int(properties["multiProcessorCount"])
         self.is_private = True
-        self.stream = cupy.cuda.Stream(non_blocking=True)
+        self.stream = _stream(cupy)
         self.pending = _Pending(self)
         self._kernels: dict[str, CudaKernel] = {}
 
@@ -238,17 +252,17 @@ class CudaDevice(Device):
     def batch(self, calls: Sequence[tuple[Function, int, tuple[Buffer, ...]]]) -> Callable[[], None]:
         """Return what runs these dispatches: a graph, which costs one launch."""
         buffers = {id(buffer): buffer for _, _, each in calls for buffer in each}.values()
-        graphs: list[Any] = []
+        graphs: dict[tuple[int, ...], Any] = {}
 
         def run() -> None:
-            for buffer in buffers:
-                self.address(buffer)
-            if not graphs:
+            where = tuple(pointer(self.address(buffer)) for buffer in buffers)
+            if where not in graphs:  # the first time, or memory has moved
+                graphs.clear()
                 self.stream.begin_capture()
                 for function, count, each in calls:
                     function(count, *each)
-                graphs.append(self.stream.end_capture())
-            graphs[0].launch(self.stream)
+                graphs[where] = self.stream.end_capture()
+            graphs[where].launch(self.stream)
             self.pending.wait()
 
         return run
@@ -275,6 +289,7 @@ class CudaDevice(Device):
             if isinstance(buffer, CudaBuffer) and buffer.is_away:
                 self.pull(buffer)
                 buffer.is_away = False
+                buffer.twin = None  # device memory is for what is at work
 
     def extent(self, buffer: Any, nbytes: int, parts: Callable[[], list[tuple[int, int]]] | None = None) -> None:
         """Take note that no more than the first bytes of a buffer are in use, or than some parts of it."""

@@ -20,6 +20,10 @@ class Array:
     def __init__(self, words: NDArray[Any]) -> None:
         self.words = words
 
+    @property
+    def data(self) -> SimpleNamespace:
+        return SimpleNamespace(ptr=self.words.ctypes.data)
+
     def __getitem__(self, part: slice) -> Array:
         return Array(self.words[part])
 
