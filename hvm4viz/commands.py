@@ -16,11 +16,12 @@ from hvm4viz.interrupt import INTERRUPTED
 from hvm4viz.limits import PROGRAM_BYTES_MAX
 from hvm4viz.outputs import check_page, requested_figures, write_view
 from hvm4viz.streams import complain, note, put
-from hvm4viz.widgets.summary import summary
+from hvm4viz.widgets.summary import count, summary
 
 if TYPE_CHECKING:
     from hvm4viz.program import Program
     from hvm4viz.run import Run
+    from hvm4viz.trace import Trace
 
 OK: Final = 0
 DIFFERENT: Final = 1
@@ -147,6 +148,7 @@ def info(given: argparse.Namespace) -> int:
         "contentions": f"{trace.n_contentions:,}",
         "regions": f"{trace.n_regions:,} of {trace.region_size:,} cells",
         "recorded": f"{trace.level}, {trace.n_events:,} events, {trace.dropped:,} dropped, {trace.nbytes:,} bytes",
+        "cells": _cells(trace),
         "state": f"{trace.state} {meta['note']}".strip(),
         "digest": trace.digest_or_none() or "none",
     }
@@ -154,6 +156,14 @@ def info(given: argparse.Namespace) -> int:
         if fact:
             put(f"{name:13}{fact}")
     return OK
+
+
+def _cells(trace: Trace) -> str:
+    """Tell what a trace knows of the heap, at level ``full``."""
+    if trace.level != "full":
+        return ""
+    known = "to the end" if trace.events_until == trace.n_passes else f"up to pass {trace.events_until:,}"
+    return f"{trace.n_deltas:,} changes, {known}; the machine's state at {count(trace.state_passes.size, 'passes')}"
 
 
 def verify(given: argparse.Namespace) -> int:

@@ -1,4 +1,4 @@
-"""``hvm4viz export`` and ``hvm4viz compare``."""
+"""``hvm4viz export`` and ``hvm4viz compare``, and what ``hvm4viz info`` says of cells."""
 
 from __future__ import annotations
 
@@ -124,3 +124,12 @@ def test_files_that_are_no_traces(
     assert code == 2
     assert "not a trace" in notes
     assert said(capsys, "compare", traces[0])[0] == 2
+
+
+def test_info_tells_what_is_known_of_cells(traces: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
+    trace = open_trace(traces[0])
+    code, printed, _ = said(capsys, "info", traces[0])
+    assert code == 0
+    line = next(line for line in printed.splitlines() if line.startswith("cells"))
+    assert line.split(maxsplit=1)[1] == f"{trace.deltas().size:,} changes, to the end; the machine's state at 1 pass"
+    assert "cells  " not in said(capsys, "info", traces[1])[1]

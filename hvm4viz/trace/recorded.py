@@ -120,6 +120,11 @@ class Recorded:
         return sum(chunk.nbytes for chunk in self.chunks)
 
     @property
+    def n_deltas(self) -> int:
+        """Number of changes of cells that were kept."""
+        return sum(chunk.tables["deltas"].n_values for chunk in self.chunks if "deltas" in chunk.tables)
+
+    @property
     def complete(self) -> bool:
         """Whether the recording goes to the end of the run, undamaged."""
         return self.state == "complete"
