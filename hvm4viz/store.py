@@ -143,12 +143,13 @@ class Store:
         opening = self.device.renew()
         if opening == self._opening:
             return False
-        self._opening = opening
         device, in_use = self.device, self.regions.in_use * self.machine.region_size
         try:
             self.heap = copied(device, self.heap, len(self.heap), kept=8 * in_use)
-        except DeviceFailed:  # no room for two heaps: go on with the old one
+        except DeviceFailed:  # no room for two heaps
+            device.stay()
             return False
+        self._opening = opening
         for name in ("visited", "owner", "chain", "used", "remote", "code", "roots", "_nobody"):
             old: Buffer = getattr(self, name)
             setattr(self, name, copied(device, old, len(old)))

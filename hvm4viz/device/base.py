@@ -137,6 +137,9 @@ class Device(Protocol):
         """
         return 0
 
+    def stay(self) -> None:
+        """Go on with the opening before the last: there was no room to move."""
+
 
 def view(buffer: Buffer, dtype: Any) -> NDArray[Any]:
     """Return the buffer's memory as an array, without a copy."""

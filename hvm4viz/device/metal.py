@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from hvm4viz.device.base import Device, Kernel, Way
 from hvm4viz.device.compiler import find_compiler
 from hvm4viz.device.cpu import CpuDevice, CpuFunction, CpuKernel
-from hvm4viz.device.metal_function import Flight, GpuWay, MetalBuffer, MetalFunction
+from hvm4viz.device.metal_function import GpuWay, MetalBuffer, MetalFunction
 from hvm4viz.device.openings import Openings, openings, why_not
 from hvm4viz.errors import DeviceFailed, DeviceUnavailable
 from hvm4viz.settings import Machine
@@ -44,7 +44,7 @@ class MetalKernel(Kernel):
 
     def function(self, name: str) -> MetalFunction:
         """Return an entry point on the GPU."""
-        return MetalFunction(self._device, self._source, name, self._host.function(name))
+        return MetalFunction(self._device.name, self._device.openings, self._source, name, self._host.function(name))
 
     def serial(self, name: str) -> CpuFunction:
         """Return an entry point on the calling host thread, over the same memory."""
@@ -70,7 +70,6 @@ class MetalDevice(Device):
     def __init__(self, opened: Openings, workers: int | None = None) -> None:
         self.openings = opened
         self._host = CpuDevice(workers)
-        self._flight: Flight | None = None
         said = str(opened.current.device)
         self.name = f"metal ({said.partition('(')[2].removesuffix(')') or said})"
 
@@ -111,19 +110,11 @@ class MetalDevice(Device):
 
     def renew(self) -> int:
         """Open the device again, if its dispatches have become dearer than that is worth."""
-        self.land()
         return self.openings.renew().number
 
-    def land(self) -> None:
-        """Wait for the dispatch that is in flight, if one is."""
-        flight, self._flight = self._flight, None
-        if flight is not None:
-            flight.wait()
-
-    def take_off(self, flight: Flight) -> Flight:
-        """Take note of a dispatch that is in flight now."""
-        self._flight = flight
-        return flight
+    def stay(self) -> None:
+        """Go on with the opening before."""
+        self.openings.go_back()
 
 
 def open(*, workers: int | None = None) -> MetalDevice:  # noqa: A001  (the lookup's verb)

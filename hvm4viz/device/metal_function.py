@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -29,17 +29,6 @@ class MetalBuffer(np.ndarray[Any, np.dtype[np.uint8]]):
         return self is other
 
 
-class Flight:
-    """A dispatch on its way."""
-
-    def __init__(self, run: Any) -> None:
-        self._run = run
-
-    def wait(self) -> None:
-        """Return once it is finished."""
-        self._run = None
-
-
 class _Done:
     def wait(self) -> None:
         """Return at once."""
@@ -50,37 +39,40 @@ class MetalFunction:
 
     Parameters
     ----------
-    device : Runway
-        The device: it lets one dispatch be in flight.
+    device : str
+        Its name, for messages.
+    openings : Openings
     source, name : str
     host : CpuFunction
-        The same entry point on the host: for buffers of an earlier opening.
+        The same entry point on the host: for buffers of several openings.
     """
 
-    def __init__(self, device: Runway, source: str, name: str, host: CpuFunction) -> None:
+    def __init__(self, device: str, openings: Openings, source: str, name: str, host: CpuFunction) -> None:
         self._device = device
+        self._openings = openings
         self._source = source
         self._name = name
         self._host = host
-        device.openings.current.function(source, name)
+        openings.current.function(source, name)
 
     def __call__(self, count: int, *buffers: Buffer) -> Handle:
         """Run ``count`` threads over the buffers."""
+        opening = _opening_of(buffers)
         if count < 1:
             return _Done()
-        self._device.land()
-        opening = _opening_of(buffers)
-        if opening is None:
-            return self._host(count, *buffers)
-        function = opening.function(self._source, self._name)
-        try:
-            run = function(count, *(buffer.raw for buffer in buffers))  # type: ignore[attr-defined]
-        except opening.module.error as error:
-            raise DeviceFailed(
-                f"the device {self._device.name} refuses the dispatch of {self._name}: {error}", text=str(error)
-            ) from None
-        opening.count()
-        return self._device.take_off(Flight(run))
+        with self._openings.turn:
+            self._openings.land()
+            if opening is None:
+                return self._host(count, *buffers)
+            function = opening.function(self._source, self._name)
+            try:
+                run = function(count, *(buffer.raw for buffer in buffers))  # type: ignore[attr-defined]
+            except opening.module.error as error:
+                raise DeviceFailed(
+                    f"the device {self._device} refuses the dispatch of {self._name}: {error}", text=str(error)
+                ) from None
+            opening.count()
+            return self._openings.take_off(run)
 
 
 def _opening_of(buffers: tuple[Buffer, ...]) -> Opening | None:
@@ -98,18 +90,3 @@ class GpuWay(Way):
         """Return how long a pass should take on the GPU."""
         self.start_ns = self.openings.current.cost_ns
         return super().expected_ns(work_ns, entries)
-
-
-class Runway(Protocol):
-    """What a function asks of its device."""
-
-    name: str
-    openings: Openings
-
-    def land(self) -> None:
-        """Wait for the dispatch that is in flight, if one is."""
-        ...
-
-    def take_off(self, flight: Flight) -> Flight:
-        """Take note of a dispatch that is in flight now."""
-        ...

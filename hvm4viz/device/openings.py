@@ -16,7 +16,9 @@ import platform
 import shutil
 import sys
 import tempfile
+import threading
 import time
+from contextlib import AbstractContextManager
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -26,8 +28,23 @@ from hvm4viz.device.opening import Opening
 from hvm4viz.errors import DeviceFailed, DeviceUnavailable
 
 
+class Flight:
+    """A dispatch on its way: dropping its handle waits for it."""
+
+    def __init__(self, run: Any, turn: AbstractContextManager[Any]) -> None:
+        self._run = run
+        self._turn = turn
+
+    def wait(self) -> None:
+        """Return once it is finished; meanwhile no other begins."""
+        with self._turn:
+            self._run = None
+
+
 class Openings:
-    """The opening that this process works with.
+    """The opening that this process works with, and the one dispatch that is in flight.
+
+    More than one at a time is possible, and would have the module's table changed while a completion looks through it.
 
     Attributes
     ----------
@@ -35,24 +52,45 @@ class Openings:
     patience : float
         How many times the price of an opening dispatches may have drifted before another is tried: more after each
         one that was no cheaper.
+    turn : lock
+        To be held from the landing of one dispatch to the start of the next.
     """
 
     def __init__(self, module: ModuleType) -> None:
-        self.current = Opening(module, 0)
+        self.current = self._before = Opening(module, 0)
         self.patience = 1.0
+        self.turn = threading.RLock()
+        self._flight = Flight(None, self.turn)
+
+    def take_off(self, run: Any) -> Flight:
+        """Take note of a dispatch that is in flight now."""
+        self._flight = Flight(run, self.turn)
+        return self._flight
+
+    def land(self) -> None:
+        """Wait for the dispatch that is in flight, if one is."""
+        self._flight.wait()
 
     def renew(self) -> Opening:
         """Open the device again if that pays; return the opening to work with."""
-        before = self.current
-        before.measure()
-        if before.drift_ns > self.patience * before.open_ns:
-            before.drift_ns = 0.0
-            fresh = _open_copy(before.module, before.number + 1)
-            if fresh is not None and fresh.least_ns - before.least_ns < (before.cost_ns - before.least_ns) / 2:
-                self.current, self.patience = fresh, 1.0
-            else:
-                self.patience *= 2.0
-        return self.current
+        with self.turn:
+            self.land()
+            before = self.current
+            before.measure()
+            if before.drift_ns > self.patience * before.open_ns:
+                before.drift_ns = 0.0
+                fresh = _open_copy(before.module, before.number + 1)
+                if fresh is not None and fresh.least_ns - before.least_ns < (before.cost_ns - before.least_ns) / 2:
+                    self.current, self._before, self.patience = fresh, before, 1.0
+                else:
+                    self.patience *= 2.0
+            return self.current
+
+    def go_back(self) -> None:
+        """Work with the opening before: a run has no room to move."""
+        with self.turn:
+            self.current = self._before
+            self.patience *= 2.0
 
 
 def _open_copy(module: Any, number: int) -> Opening | None:

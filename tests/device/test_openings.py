@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -168,6 +169,8 @@ def test_a_heap_that_does_not_fit_twice_stays_where_it_is(worn: Control) -> None
 
     assert len(made) >= 2
     assert worn.opened >= 2
+    assert opened.current.number == 0
+    assert worn.dispatched.count("step_frontier") == run.stats.passes  # none went to the host
     assert run.trace.digest() == hv.run(WIDE, device="cpu", machine=machine).trace.digest()
 
 
@@ -200,3 +203,14 @@ def test_the_cost_of_a_dispatch_is_the_shortest_of_a_few(stand_in: Control) -> N
 
     assert 0 < opened.current.least_ns < (time.perf_counter_ns() - begun) / (2 * module.PROBES)
     assert stand_in.dispatched == []
+
+
+def test_threads_take_turns_in_the_air(stand_in: Control) -> None:
+    machine = hv.Machine(blocks=3, fuel=2, region_size=64)
+    expected = hv.run(WIDE, device="cpu", machine=machine).trace.digest()
+
+    with ThreadPoolExecutor(3) as pool:
+        found = list(pool.map(lambda _: hv.run(WIDE, device=Alone(openings(), workers=1), machine=machine), range(3)))
+
+    assert {run.trace.digest() for run in found} == {expected}
+    assert stand_in.most_in_flight == 1

@@ -183,7 +183,6 @@ class Run:
         if not self._is_open:
             return
         self._is_open = False
-        control.in_flight -= 1
         how = control.how if self._fails else "right"
         small = [buffer for buffer in self._buffers if buffer.nbytes < FORGOTTEN_MAX]
         before = [buffer.copy() for buffer in small] if how == "forget" else []
@@ -193,6 +192,7 @@ class Run:
         for buffer, old in zip(small, before, strict=False):
             np.copyto(buffer, old)
         _complete(self._record)
+        control.in_flight -= 1
 
 
 class _Record:
