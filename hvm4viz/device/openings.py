@@ -22,7 +22,7 @@ from contextlib import AbstractContextManager
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, Final
 
 from hvm4viz.device.opening import Opening
 from hvm4viz.errors import DeviceFailed, DeviceUnavailable
@@ -120,7 +120,6 @@ def _folder() -> tempfile.TemporaryDirectory[str]:
     return tempfile.TemporaryDirectory(prefix="hvm4viz-metal-", ignore_cleanup_errors=True)
 
 
-@cache
 def openings() -> Openings:
     """Return the openings of this process; the first call opens the device.
 
@@ -129,6 +128,15 @@ def openings() -> Openings:
     DeviceUnavailable
         If ``metalcompute`` is not here or finds no device.
     """
+    with _FIRST:
+        return _openings()
+
+
+_FIRST: Final = threading.Lock()
+
+
+@cache
+def _openings() -> Openings:
     module = importlib.import_module("metalcompute")
     try:
         return Openings(module)

@@ -19,8 +19,8 @@ def stand_in(monkeypatch: pytest.MonkeyPatch) -> Iterator[Control]:
     """Let ``device="metal"`` be the stand-in; what it yields says what goes wrong there."""
     monkeypatch.syspath_prepend(str(STAND_IN))
     monkeypatch.delitem(sys.modules, "metalcompute", raising=False)
-    openings.openings.cache_clear()
+    openings._openings.cache_clear()
     yield reset()
     reset()
-    openings.openings.cache_clear()
+    openings._openings.cache_clear()
     sys.modules.pop("metalcompute", None)
