@@ -56,7 +56,7 @@ class Diagnosis:
     def summary(self) -> str:
         """One sentence."""
         missing = sum(check.verdict == "FIX" for check in self.checks)
-        return f"{missing} to fix: the commands stand behind >" if missing else "all that is needed is here"
+        return f"{missing} to fix; the command stands below each" if missing else "all that is needed is here"
 
     def __str__(self) -> str:
         """Return it as text: a check, what was found, and under it the command that puts it right."""
@@ -86,5 +86,6 @@ def _row(check: Check) -> str:
     fix = f"<br><code>{html_text(check.fix)}</code>" if check.fix else ""
     cells = (f"{_MARKS[check.verdict]} {check.verdict}", check.name, check.detail)
     first, second, third = (html_text(cell) for cell in cells)
-    left = '<td style="text-align:left">'
+    weight = ";font-weight:bold" if check.verdict == "FIX" else ""
+    left = f'<td style="text-align:left;vertical-align:top;padding-right:1em{weight}">'
     return f"<tr>{left}{first}</td>{left}{second}</td>{left}{third}{fix}</td></tr>"

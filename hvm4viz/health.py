@@ -95,7 +95,10 @@ def device(info: DeviceInfo) -> Iterator[Check]:
     else:
         reason = info.detail.removeprefix(f"{info.kind}: ")
         command = _COMMAND.search(reason)
-        yield Check(name, "optional" if command else "not here", reason, command[1] if command else "")
+        if command:
+            yield Check(name, "optional", reason[: command.start()], command[1])
+        else:
+            yield Check(name, "not here", reason)
     if info.kind == "metal":
         for fact in METAL_FACTS:
             yield Check("", "note", fact)

@@ -48,7 +48,7 @@ def test_as_text_a_command_stands_whole_under_what_it_puts_right() -> None:
 
     assert lines[1].split() == ["FIX", "compiler", "none", "<b>was</b>", "found"]
     assert lines[2].strip() == "> pip install ziglang"
-    assert lines[-1] == "1 to fix: the commands stand behind >"
+    assert lines[-1] == "1 to fix; the command stands below each"
     assert not SICK.is_well
 
 

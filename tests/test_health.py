@@ -95,6 +95,7 @@ def test_a_device_that_can_be_had_says_how(detail: str) -> None:
     check = next(health.device(DeviceInfo("metal", usable=False, detail=detail)))
 
     assert (check.verdict, check.fix) == ("optional", "pip install metalcompute")
+    assert "pip" not in check.detail
 
 
 def test_a_device_that_is_there_and_does_not_work_is_to_be_proved(monkeypatch: pytest.MonkeyPatch) -> None:

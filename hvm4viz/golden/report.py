@@ -94,7 +94,7 @@ def _cells(row: Row) -> tuple[str, ...]:
     chosen = row.golden.settings
     machine = f"{chosen['blocks']}x{chosen['threads_per_block']}, {chosen['dup']}"
     unit = "/block" if chosen["owner_unit"] == "block" else ""
-    by = "" if row.golden.is_ordered else " (by results)"
+    by = "" if row.golden.is_ordered or row.verdict == REFUSED else " (by results)"
     return (
         row.golden.name,
         f"{machine}{unit}",
