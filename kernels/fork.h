@@ -54,14 +54,16 @@ FUNC void fork_take_back(THREAD Worker* w, uint node) {
   if (w->pile_count > 0u && w->pile[w->pile_count - 1u] == node) w->pile_count -= 1u;
 }
 
-// The task ends its pass: make tasks of what is on its pile, as many as idle threads ask for.
-CALL void fork_promote(THREAD Worker* w) {
+// The task ends its pass: make tasks of what is on its pile, as many as idle threads ask for. A few may be
+// the rest of a chain: they take over how often room was made before, so that a chain pays a logarithm of its length.
+CALL void fork_promote(THREAD Worker* w, uint ramp) {
+  if (w->pile_count >= FORK_PILE / 2u) ramp = 0u;
   for (uint i = 0u; i < w->pile_count && i < w->forks; i++) {
     if (w->end - w->next < 2u || w->item_count + 4u > w->item_max) break;
     const uint node = w->pile[i], join = heap_alloc(w, 2u);
     heap_pair(w, join, w->heap[node + 1u], (Term)0);
     heap_put(w, node + 1u, term_new(FORKED, 0u, join));
-    frontier_item(w, ITEM_FRESH, 1u | ITEM_FORK, join);
+    frontier_item(w, ITEM_FRESH, 1u | ITEM_FORK | (ramp << ITEM_RAMP_SHIFT), join);
   }
   w->pile_count = 0u;
 }

@@ -115,7 +115,8 @@ FUNC void join_forks(THREAD Join* j) {
 
 // What an item of fresh entries says of their records.
 FUNC uint join_fresh_flags(uint high) {
-  return ((high & ITEM_SLOT) != 0u ? RECORD_SLOT : 0u) | ((high & ITEM_FORK) != 0u ? RECORD_FORK : 0u);
+  return ((high & ITEM_SLOT) != 0u ? RECORD_SLOT : 0u) | ((high & ITEM_FORK) != 0u ? RECORD_FORK : 0u) |
+         (((high >> ITEM_RAMP_SHIFT) & 15u) << RECORD_RAMP_SHIFT);
 }
 
 FUNC void join_place(THREAD Join* j, uint who, uint origin, uint record) {

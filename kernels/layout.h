@@ -77,6 +77,7 @@ struct Event {
 #define ITEM_SLOT    0x100u    // the cell is a stuck slot: its term is visited once
 #define ITEM_ADMITTED 0x200u   // and this is that once
 #define ITEM_HOP_BLOCK 6u      // to a block: its next thread in turn
+#define ITEM_RAMP_SHIFT 12u    // ramp of a forked operand, 4 bits
 #define ITEM_FORK 0x400u       // the cell is a join: its task is a forked operand
 #define ITEM_AWAIT 8u          // the task waits for the fork below it; count: whether that is cancelled
 #define ITEM_JOINED 9u         // the task of a join is done

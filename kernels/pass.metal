@@ -115,7 +115,7 @@ FUNC void pass_leave(THREAD Worker* w, DEVICE Record* record, uint origin) {
   if (w->stop == OUT_RETURNED) w->away = false;
   else if (w->stop == OUT_DEFERRED && (w->flags & PARAM_RETURN) != 0u) w->away = true;
   pass_save(w, record);
-  fork_promote(w);
+  fork_promote(w, (record->flags >> RECORD_RAMP_SHIFT) & 15u);
   switch (w->stop) {
     case OUT_FUEL: case OUT_STARVED: frontier_item(w, ITEM_SUSPEND, w->me, w->record); return;
     case OUT_FORKED: return;

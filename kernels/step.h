@@ -198,6 +198,8 @@ FUNC void step_apply(THREAD Worker* w) {
     lift_step(w, frame);
     return;
   }
+  const bool is_left = frame == F_OPL && (w->flags & PARAM_FORK) != 0u;
+  if (is_left) fork_take_back(w, term_val(w->top));
   if (w->spent >= w->fuel || (w->pile_count > 0u && w->spent >= w->ramp)) { task_stop(w, OUT_FUEL, WHY_NONE); return; }
   if (frame == F_DP0 || frame == F_DP1) {
     const uint slot = term_val(w->top);
@@ -207,11 +209,7 @@ FUNC void step_apply(THREAD Worker* w) {
     }
   }
   const uint tag = hand_tag(w);
-  if (frame == F_OPL && (w->flags & PARAM_FORK) != 0u) {
-    const uint node = term_val(w->top);
-    if (term_tag(w->heap[node + 1u]) == FORKED) { fork_join(w, node, tag, false); return; }
-    fork_take_back(w, node);
-  }
+  if (is_left && term_tag(w->heap[term_val(w->top) + 1u]) == FORKED) { fork_join(w, term_val(w->top), tag, false); return; }
   if (!step_dispatch(w, frame, tag)) step_move(w, tag);
 }
 

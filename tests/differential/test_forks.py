@@ -73,7 +73,7 @@ def outcomes(run: hvm4viz.Run) -> Counter[str]:
 
 def test_a_tree_of_sums_gives_every_thread_work() -> None:
     source = TREE + "@main = @sum(14n)"
-    alone, forked = (hvm4viz.run(source, machine=Machine(blocks=64, fork=fork)) for fork in ("off", "auto"))
+    alone, forked = (hvm4viz.run(source, machine=Machine(blocks=64, fork=fork, fuel=300)) for fork in ("off", "auto"))
 
     assert alone.text == forked.text == "16384"
     assert alone.stats.max_frontier < 300 < forked.stats.max_frontier
@@ -90,6 +90,17 @@ def test_more_tasks_than_hundreds_of_threads(protocol: dict[str, str]) -> None:
 
     assert (run.status, run.text) == ("done", "65536")
     assert run.stats.max_frontier > machine.threads
+
+
+@pytest.mark.parametrize(
+    "body", ["(n + @sum((n - 1)))", "(@sum((n - 1)) + n)", "((n * 1) + @sum((n - 1)))"], ids=["right", "left", "piped"]
+)
+def test_a_dependent_chain_pays_a_logarithm(body: str) -> None:
+    source = "@sum = λ{0: 0; λ&n. " + body + "}\n@main = @sum(%d)"
+    passes = [hvm4viz.run(source % n, record="off").stats.passes for n in (1_000, 10_000, 100_000)]
+
+    assert passes[1] - passes[0] <= 15
+    assert passes[2] - passes[1] <= 15
 
 
 def test_one_thread_never_forks() -> None:
