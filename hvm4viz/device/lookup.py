@@ -82,7 +82,7 @@ def devices() -> list[DeviceInfo]:
         try:
             device: Device = importlib.import_module(f"hvm4viz.device.{name}").open(workers=None)
         except DeviceUnavailable as error:
-            out.append(DeviceInfo(name, usable=False, detail=str(error)))
+            out.append(DeviceInfo(name, usable=False, detail=str(error).removeprefix(f"{name}: ")))
         else:
             out.append(DeviceInfo(name, usable=True, detail=device.name))
     return out
