@@ -118,6 +118,8 @@ def _large(browser: Any, trace: Trace, rounds: int) -> Iterator[Budget]:
         begun = time.perf_counter()
         page.wait_for_function(_SETTLED, arg="0", timeout=120_000)
         yield Budget("cells of the first pass", "s", 5.0, (time.perf_counter() - begun,))
+        trace.deferrals()  # they are put together meanwhile; what needs them is asked for once more
+        page.wait_for_timeout(4000)
         draws, asked = _scrub(page, rounds)
         yield Budget("scrub inside cached passes, a frame", "ms", 16, draws)
         yield Budget("scrub inside cached passes, messages", "", 0, (asked,))

@@ -357,7 +357,8 @@ class Store {
   // Keeps within the budget: forgets what was used longest ago.
   trim() {
     if (this.whole) return;
-    const size = () => this.windows.reduce((sum, w) => sum + w.bytes, 0) + 8 * CHUNK * this.frozen.size;
+    const fixed = (this.seen?.bytes || 0) + 8 * CHUNK * this.chunks.size;
+    const size = () => fixed + this.windows.reduce((sum, w) => sum + w.bytes, 0) + 8 * CHUNK * this.frozen.size;
     while (size() > this.budget && this.windows.length + this.frozen.size > 4) {
       const oldest = this.windows.reduce((a, b) => (a.used < b.used ? a : b), { used: Infinity });
       const image = [...this.frozen.entries()].reduce((a, b) => (a[1].used < b[1].used ? a : b), ["", { used: Infinity }]);
@@ -800,9 +801,12 @@ class Grid {
   // Brings every status to the start of pass p; false while contents are missing.
   to(p) {
     if (!this.n) return true;
-    const near = this.p >= 0 && Math.abs(p - this.p) === 1 && this.complete;
-    if (near && this.step(this.p, p)) return true;
-    if (p === this.p && this.complete) return true;
+    let near = this.p >= 0 && Math.abs(p - this.p) <= 32 && this.complete;     // few steps cost less than all cells
+    while (near && this.p !== p) {
+      const next = this.p + Math.sign(p - this.p);
+      near = this.step(this.p, next, next === p);
+    }
+    if (near) return true;
     this.complete = true;
     const k1 = this.cells[this.n - 1] >>> 16;
     for (let k = this.cells[0] >>> 16; this.store.full && k <= k1; k += 1) if (!this.store.reach(k, p)) this.complete = false;
@@ -824,7 +828,7 @@ class Grid {
     this.status[i] = this.base(i, p, this.store.full ? this.store.chunks.get(k).words : null, k * CHUNK);
   }
 
-  step(p, q) {
+  step(p, q, shown) {
     const moved = Math.min(p, q), events = this.store.events(moved), { full } = this.store;
     if (!events && this.store.meta.n_events) return false;
     if (full) {
@@ -853,7 +857,8 @@ class Grid {
       }
     }
     this.p = q;
-    this.overlay(q);
+    this.over = [];
+    if (shown) this.overlay(q);
     return true;
   }
 
@@ -1972,21 +1977,21 @@ class Heap {
 
   // Arrows of the tasks that this pass defers: from the task's cell to the slot it needs.
   drawDeferrals(pen) {
-    const moves = this.deferred().slice(0, 200), { theme } = this.view;
+    const boxes = this.mode === "boxes", moves = this.deferred().slice(0, boxes ? 200 : 40), { theme } = this.view;
     for (const { loc, slot } of moves) {
       const i = this.grid.index(loc), j = this.grid.index(slot);
       if (i < 0 || j < 0) continue;
       const a = this.at(i), b = this.at(j), x0 = a.x + a.w / 2 - 2, y0 = a.y + a.h / 2, x1 = b.x + b.w / 2 - 2, y1 = b.y + b.h / 2;
-      const part = this.mode === "boxes" ? 0.84 : 1, xe = x0 + (x1 - x0) * part, ye = y0 + (y1 - y0) * part;
+      const part = boxes ? 0.84 : 1, xe = x0 + (x1 - x0) * part, ye = y0 + (y1 - y0) * part;
       pen.strokeStyle = theme.deferredLine;
-      pen.lineWidth = 2;
-      pen.setLineDash([6, 3]);
+      pen.lineWidth = boxes ? 2 : 1.2;
+      pen.setLineDash(boxes ? [6, 3] : []);
       pen.beginPath();
       pen.moveTo(x0, y0);
       pen.lineTo(xe, ye);
       pen.stroke();
       pen.setLineDash([]);
-      this.arrow(pen, xe, ye, Math.atan2(y1 - y0, x1 - x0), theme.deferredLine, 8);
+      this.arrow(pen, xe, ye, Math.atan2(y1 - y0, x1 - x0), theme.deferredLine, boxes ? 8 : 6);
     }
   }
 
@@ -2706,7 +2711,7 @@ class Events {
     this.kindPick = choice(bar, "Outcome of the events", kinds, (kind) => this.set(this.mode, kind));
     this.note = el("span", "hv-note", "", bar);
     this.list = new List(this.box, "Events", [
-      ["pass", "0 0 42px"], ["outcome", "0 0 62px"], ["cell", "0 0 52px"], ["thread", "0 0 46px"], ["home", "0 0 36px"], ["owner", "0 0 40px"],
+      ["pass", "0 0 42px"], ["outcome", "0 0 62px"], ["cell", "0 0 52px"], ["thread", "0 0 46px"], ["home", "0 0 42px"], ["owner", "0 0 46px"],
       ["slot", "0 0 52px"], ["age", "0 0 32px"], ["reason", "1 0 46px"], ["work", "0 0 40px"],
     ], { size: () => this.rows.length, row: (i) => this.row(i), act: (i) => this.go(i) });
     this.rows = { length: 0 };
