@@ -183,7 +183,7 @@ class Run:
         max_passes: int = 10_000_000,
         timeout: float | None = None,
         heap: int | str | None = None,
-        trace_limit: int | str = "512 MiB",
+        trace_limit: int | str | None = None,
         save: str | Path | None = None,
         progress: bool | Literal["auto"] = "auto",
         on_pass: Callable[[PassRecord], bool | None] | None = None,
@@ -200,7 +200,9 @@ class Run:
             Seconds from now.
         heap : int or str, optional
             Most bytes that the heap may take from now on; needed if it was full.
-        trace_limit, save, progress, on_pass, on_log, on_result
+        trace_limit : int or str, optional
+            By default that of the run.
+        save, progress, on_pass, on_log, on_result
             As in ``run``; what was recorded so far comes first in the new file.
 
         Returns

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 
@@ -27,8 +27,17 @@ if TYPE_CHECKING:
     from hvm4viz.trace import Trace
 
 
+TRACE_BYTES: Final = 512 << 20
+"""Bytes at which a resumed trace stops keeping events, unless twice what it has is more."""
+
+
 def resume_execution(
-    execution: Execution, *, heap: int | str | None, on_result: Callable[[Term], None] | None, **options: Any
+    execution: Execution,
+    *,
+    heap: int | str | None,
+    trace_limit: int | str | None,
+    on_result: Callable[[Term], None] | None,
+    **options: Any,
 ) -> Run:
     """Go on from where an execution stopped, on a copy of its heap; see ``Run.resume``."""
     from hvm4viz.execution import Start, carry_out
@@ -41,6 +50,7 @@ def resume_execution(
         execution.request,
         words=execution.words.copy(),
         device=execution.device,
+        trace_limit=execution.request.trace_limit if trace_limit is None else trace_limit,
         machine=_larger(execution.request.machine, heap, needed=is_full),
         start=Start(
             prior=execution.trace,
@@ -85,7 +95,7 @@ def resume_trace(
     workers: int | None = None,
     seed: int = 0,
     kernel: Kernel | None = None,
-    trace_limit: int | str = "512 MiB",
+    trace_limit: int | str | None = None,
     save: Any = None,
     progress: bool | Literal["auto"] = "auto",
     on_pass: Any = None,
@@ -113,7 +123,7 @@ def resume_trace(
         seed=seed,
         max_passes=max_passes,
         timeout=timeout,
-        trace_limit=trace_limit,
+        trace_limit=max(TRACE_BYTES, 2 * trace.nbytes) if trace_limit is None else trace_limit,
         save=save,
         progress=progress,
         on_pass=on_pass,

@@ -23,9 +23,11 @@ from hvm4viz.device.base import Buffer, view
 from hvm4viz.evaluate import Evaluator, _Activation, _Call
 from hvm4viz.events import ORIGINS
 from hvm4viz.frontier import Frontier
+from hvm4viz.heap import Task
 from hvm4viz.kernel_text import abi
 from hvm4viz.primitives import replayed
 from hvm4viz.readback import Term
+from hvm4viz.stops import task_of
 from hvm4viz.store import Store
 from hvm4viz.workspace import SLACK
 
@@ -204,6 +206,25 @@ def take(engine: Frontier | Evaluator, queue: Enumeration | None, results: Seque
         "results": [(term.cell, term.text) for term in found],
     }
     return State(facts, saving.arrays)
+
+
+def tasks_of(state: State) -> tuple[Task, ...]:
+    """Return the tasks that are at work in a state.
+
+    Raises
+    ------
+    Misfit
+        If the state has none of the tables that hold them.
+    """
+    try:
+        evaluator = state.facts["evaluator"]
+        records = [state.arrays["records"]] if state.facts["frontier"] or evaluator["frontier"] else []
+        if evaluator:
+            is_live = np.array([bool(live) for _, _, live in evaluator["acts"]])
+            records.insert(0, state.arrays["acts"][is_live])
+        return tuple(task_of(record) for part in records for record in part)
+    except (KeyError, TypeError, ValueError, IndexError) as error:
+        raise Misfit(f"the state does not tell its tasks: {error!r}") from None
 
 
 # ---- putting back

@@ -411,6 +411,22 @@ def test_a_cut_trace_is_resumed_as_far_as_it_is_known() -> None:
     assert cut.resume(progress=False).lines == hv.run(parsed, **QUIET).lines  # the machine itself still knows
 
 
+@pytest.mark.parametrize("level", ["events", "full"])
+def test_the_limit_of_a_recording_goes_on_where_it_stopped(level: Any) -> None:
+    parsed = hv.load(PROGRAMS / "shared_table.hvm4")
+    options: dict[str, Any] = {"record": level, "trace_limit": "300 KiB" if level == "events" else "2 MiB", **QUIET}
+    whole = hv.run(parsed, max_passes=700, **options)
+    assert 0 < whole.trace.events_until < 700
+    for p in (whole.trace.events_until - 30, whole.trace.events_until + 30):
+        resumed = hv.run(parsed, max_passes=p, **options).resume(max_passes=700, progress=False)
+        assert abs(resumed.trace.events_until - whole.trace.events_until) <= (0 if level == "events" else 5)
+        assert np.array_equal(resumed.trace.outcomes, whole.trace.outcomes)
+    wide_open = hv.run(parsed, max_passes=100, **{**options, "trace_limit": "1 GiB"}).resume(
+        max_passes=700, progress=False
+    )
+    assert not wide_open.trace.is_cut
+
+
 def test_a_heap_laid_out_by_hand_is_resumed() -> None:
     heap = (
         HeapBuilder(24)

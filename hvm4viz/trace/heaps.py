@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from hvm4viz.errors import DamagedTrace, TraceError
 from hvm4viz.events import DELTA
-from hvm4viz.heap import Heap
+from hvm4viz.heap import Heap, Task
+from hvm4viz.state import Misfit, State, tasks_of
 from hvm4viz.trace.columns import Ragged
 
 if TYPE_CHECKING:
@@ -68,8 +69,19 @@ class Heaps:
             region_size=header.region_size,
             threads_per_block=header.threads_per_block,
             owners=owners,
+            tasks=self._tasks(p),
             stamps=header.stamps + p + 1,
         )
+
+    def _tasks(self, p: int) -> tuple[Task, ...]:
+        """Return the tasks at work, where the state of the machine was kept."""
+        known, packed = self.trace.last_state(p)
+        if known != p or not packed:
+            return ()
+        try:
+            return tasks_of(State.from_bytes(packed))
+        except Misfit:
+            return ()
 
     def _words(self, p: int, n_cells: int) -> NDArray[np.uint64]:
         if n_cells > CELLS_MAX:

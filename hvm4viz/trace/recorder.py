@@ -14,7 +14,9 @@ from hvm4viz.errors import TraceError
 from hvm4viz.events import EVENT, RESUMABLE, PassRecord, RunEnd, RunHeader
 from hvm4viz.settings import parse_size
 from hvm4viz.trace.columns import (
+    ALL_TABLES,
     FULL_TABLES,
+    LONG_TABLES,
     ROW,
     TABLES,
     Chunk,
@@ -132,7 +134,7 @@ class Recorder:
         self._n_written = 0
         if prior is not None:
             self._chunks = list(prior.chunks)
-            self._bytes = prior.nbytes
+            self._bytes = sum(map(_size, prior.chunks))
             self._keep = self._keep and not prior.is_cut
             self._cells = prior.cells.at(-1).astype(np.uint32) if prior.n_passes else self._cells
             self._devices = {name: number for number, name in enumerate(prior.devices)}
@@ -321,6 +323,12 @@ class Recorder:
                 **full,
             },
         )
+
+
+def _size(chunk: Chunk) -> int:
+    """Return what the passes of a chunk counted for towards the limit."""
+    kept = sum(chunk.tables[name].n_values * ALL_TABLES[name].itemsize for name in LONG_TABLES if name in chunk.tables)
+    return chunk.n_passes * PASS_BYTES + kept
 
 
 def _view(events: NDArray[np.void]) -> bytes | memoryview:

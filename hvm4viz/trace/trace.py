@@ -55,7 +55,8 @@ class Trace(Recorded):
     def at(self, p: int) -> Heap:
         """Return the heap at the start of pass p; the start of pass ``n_passes`` is the end of the run.
 
-        It is the heap that a run stopped with ``max_passes=p`` leaves, without its tasks: those are not recorded.
+        It is the heap that a run stopped with ``max_passes=p`` leaves. Its tasks are known where the state of the
+        machine was kept (``state_passes``) alone.
 
         Parameters
         ----------

@@ -185,3 +185,9 @@ def test_tables_and_maps_of_two_machines() -> None:
     whole = runs[0].trace.heatmap(shape=(512, 512), reduce="sum")
     assert np.array_equal(alone.values[: whole.values.shape[0]], whole.values)
     assert "asked for: dup owner and claim" in str(found)
+
+
+def test_two_traces_are_shown_beside_each_other() -> None:
+    a, b = (hv.run("@main = #P{1, 2}", machine=hv.Machine(blocks=n)).trace for n in (1, 2))
+    view = hv.compare(a, b).view()
+    assert isinstance(view, hv.TraceView)

@@ -88,7 +88,23 @@ def test_a_heap_is_read_only_and_stays_what_it_is(trace: Trace) -> None:
     trace.at(101)
     trace.at(650)
     assert heap.digest() == digest
-    assert heap.tasks == ()
+
+
+def test_tasks_are_known_where_the_state_was_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keyframes, "EVERY_PASSES", 3)
+    source = '@main = [%log("ab"), %gnf([1 + 1, 2 + 2]), %log("c")]'
+    for program, most in ((PROGRAM, 60), (hv.parse(source), 30)):
+        trace = hv.run(program, record="full", max_passes=most, progress=False, on_log=lambda _: None).trace
+        known = trace.state_passes.tolist()
+        assert len(known) >= 3
+        for p in range(1, trace.n_passes + 1):
+            heap = trace.at(p)
+            if p not in known:
+                assert heap.tasks == ()
+                continue
+            stopped = hv.run(program, max_passes=p, record="off", progress=False, on_log=lambda _: None).heap
+            assert sorted(map(repr, heap.tasks)) == sorted(map(repr, stopped.tasks))
+            assert heap.settled().digest() == stopped.settled().digest()
 
 
 def test_passes_that_are_not_there(trace: Trace) -> None:
