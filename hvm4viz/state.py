@@ -27,8 +27,8 @@ from hvm4viz.heap import Task
 from hvm4viz.kernel_text import abi
 from hvm4viz.primitives import replayed
 from hvm4viz.readback import Term
-from hvm4viz.stops import task_of
 from hvm4viz.store import Store
+from hvm4viz.term import SUB_BIT
 from hvm4viz.workspace import SLACK
 
 VERSION: Final = 1
@@ -222,9 +222,22 @@ def tasks_of(state: State) -> tuple[Task, ...]:
         if evaluator:
             is_live = np.array([bool(live) for _, _, live in evaluator["acts"]])
             records.insert(0, state.arrays["acts"][is_live])
-        return tuple(task_of(record) for part in records for record in part)
+        return tuple(task for part in records for task in _tasks(part))
     except (KeyError, TypeError, ValueError, IndexError) as error:
         raise Misfit(f"the state does not tell its tasks: {error!r}") from None
+
+
+def _tasks(records: NDArray[np.void]) -> list[Task]:
+    """Turn many records into tasks at once; see ``stops.task_of``."""
+    begun = (records["flags"] & (abi.RECORD_NEW | abi.RECORD_SLOT)) == 0
+    sub = np.uint64(SUB_BIT)
+    columns = (
+        records["root"],
+        np.where(begun, records["top"], np.uint64(0)),
+        np.where(begun, records["hand"] & ~sub, np.uint64(0)),
+        begun & ((records["hand"] & sub) != 0),
+    )
+    return [Task(*row) for row in zip(*(column.tolist() for column in columns), strict=True)]
 
 
 # ---- putting back
