@@ -10,7 +10,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from hvm4viz.device.base import Buffer, Function, Way, view
+from hvm4viz.device.base import Buffer, Function, view
+from hvm4viz.device.way import Pace
 from hvm4viz.errors import DeviceFailed, KernelFault
 from hvm4viz.events import EVENT, NO_OPS, ORIGINS, OUTCOMES, PassRecord
 from hvm4viz.heap import Heap, Task
@@ -28,21 +29,8 @@ PASS_INTERACTIONS: Final = 4_000_000
 FUEL_MIN: Final = 64
 """Least automatic fuel, so that a very wide frontier still does more than it costs to dispatch."""
 
-WORK_NS: Final = 30.0
-"""What an entry or an interaction takes on a host thread, until passes have shown it."""
-
 _WORK, _FOUND = 1 << 16, 1 << 12
 _CONTENDED, _PARKED = OUTCOMES.index("contended"), OUTCOMES.index("parked")
-
-
-MOVING_NS: Final = 2e6
-"""What it costs to move a run between host and device, besides the bytes of its heap."""
-
-MOVING_BYTES_NS: Final = 5.0
-"""Bytes of the heap that move in a nanosecond."""
-
-MOVING_PASSES: Final = 8
-"""Passes over which a move should pay."""
 
 
 def auto_fuel(width: int) -> int:
@@ -107,12 +95,12 @@ class Frontier:
         self.is_single = self.is_serial = machine.threads == 1
         self._polls = self.is_single or machine.dup == "atomic" or machine.owner_unit == "block"
         store.renew()
-        self._ways = store.ways("step_frontier")
+        self._pace = Pace(store.ways("step_frontier"), machine.threads)
         self._settle = store.serial("settle_frontier")
         flags = _protocol(machine) | (abi.PARAM_LIFT if lift else 0)
         has_forks = bool(flags & abi.PARAM_FORK)
         self._is_away = False
-        self._moves = any(way.is_away for way in self._ways)
+        self._moves = self._pace.moves
         self._serial_join = SerialJoin(store)
         self._grid_join = GridJoin(store, has_forks=has_forks) if store.joins_on_grid else None
         self._space = Workspace(store, flags=flags)
@@ -125,7 +113,6 @@ class Frontier:
         self._join_frontiers()
         self._last = time.perf_counter_ns()
         self._opens = self._fills = self._woken = 0
-        self._work, self._work_ns = 0, WORK_NS
         self._is_waking = False
 
     # ---- setting up
@@ -277,7 +264,7 @@ class Frontier:
             self._look()
         width, turn, param, sums = self._sum[1], self._turn, self._param, self._sum
         fuel = self.machine.fuel
-        way = self._way(width)
+        way = self._pace.way(width, is_away=self._is_away, heap_bytes=8 * self.store.cells_in_use)
         if self._is_away and not way.is_away:
             self.home()
         param[4] = self.store.now
@@ -356,32 +343,10 @@ class Frontier:
         )
         self.store.passes += 1
         self._last = now
-        self._work = ran + record.interactions
-        if self._work >= FUEL_MIN:
-            self._learn(way, min(width, self.machine.threads), ended - begun)
+        self._pace.learn(way, width, ran + record.interactions, ended - begun)
         if stop is None and self.is_stuck(record) and not self.break_cycle():
             stop = Stop("stalled", stalled(len(record.events)))
         return record, stop, written
-
-    def _way(self, width: int) -> Way:
-        """Choose where to run the next pass: where one with as much work as the last one should take the least time.
-
-        The choice shows in the trace, not in the digest: a pass does the same wherever it runs.
-        """
-        ways = self._ways
-        if width < 2 or len(ways) == 1:
-            return ways[0]
-        work_ns, entries = self._work * self._work_ns, min(width, self.machine.threads)
-        moving_ns = (MOVING_NS + 8 * self.store.cells_in_use / MOVING_BYTES_NS) / MOVING_PASSES if self._moves else 0.0
-        return min(
-            ways, key=lambda way: way.expected_ns(work_ns, entries) + (moving_ns if way.is_away != self._is_away else 0)
-        )
-
-    def _learn(self, way: Way, entries: int, took_ns: int) -> None:
-        if way is self._ways[0]:
-            self._work_ns += (took_ns / self._work - self._work_ns) / 8
-        else:
-            way.learn(self._work * self._work_ns, entries, took_ns)
 
     def _run_events(self, width: int) -> NDArray[np.void]:
         events = self._event_view[:width]

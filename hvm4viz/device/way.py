@@ -3,10 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from hvm4viz.device.base import Function
+
+WORK_NS: Final = 30.0
+"""What an entry or an interaction takes on a host thread, until passes have shown it."""
+
+WORK_MIN: Final = 64
+"""Entries and interactions of a pass that tells anything of that."""
+
+MOVING_NS: Final = 2e6
+"""What it costs to move a run between host and device, besides the bytes of its heap."""
+
+MOVING_BYTES_NS: Final = 5.0
+"""Bytes of the heap that move in a nanosecond."""
+
+MOVING_PASSES: Final = 8
+"""Passes over which a move should pay."""
 
 
 @dataclass(slots=True)
@@ -43,3 +58,52 @@ class Way:
         """Correct the slowness, a step at a time, by what a pass took here."""
         seen = max(took_ns - self.start_ns, 0.0) * min(self.lanes, entries) / work_ns
         self.slowness += (seen - self.slowness) / 8
+
+
+class Pace:
+    """Chooses where each pass of a run is to run, and learns from how long it took.
+
+    The choice shows in the trace, not in the digest: a pass does the same wherever it runs.
+
+    Parameters
+    ----------
+    ways : tuple of Way
+        What suits a narrow frontier first.
+    threads : int
+        Logical threads of the machine.
+
+    Attributes
+    ----------
+    moves : bool
+        Whether there is a place that buffers have to be moved to.
+    """
+
+    def __init__(self, ways: tuple[Way, ...], threads: int) -> None:
+        self._ways = ways
+        self._threads = threads
+        self._work, self._work_ns = 0, WORK_NS
+        self.moves = any(way.is_away for way in ways)
+
+    def way(self, width: int, *, is_away: bool, heap_bytes: int) -> Way:
+        """Return where a pass over ``width`` entries, with as much work as the last one, should take the least time.
+
+        ``is_away`` says where the buffers are now.
+        """
+        ways = self._ways
+        if width < 2 or len(ways) == 1:
+            return ways[0]
+        work_ns, entries = self._work * self._work_ns, min(width, self._threads)
+        moving_ns = (MOVING_NS + heap_bytes / MOVING_BYTES_NS) / MOVING_PASSES if self.moves else 0.0
+        return min(
+            ways, key=lambda way: way.expected_ns(work_ns, entries) + (moving_ns if way.is_away != is_away else 0)
+        )
+
+    def learn(self, way: Way, width: int, work: int, took_ns: int) -> None:
+        """Take note of a pass: its entries and interactions, and how long it took there."""
+        self._work = work
+        if work < WORK_MIN:
+            return
+        if way is self._ways[0]:
+            self._work_ns += (took_ns / work - self._work_ns) / 8
+        else:
+            way.learn(work * self._work_ns, min(width, self._threads), took_ns)

@@ -6,6 +6,7 @@ import pytest
 
 import hvm4viz as hv
 from hvm4viz.device import Way, open_device
+from hvm4viz.device.way import Pace
 
 NO_FUNCTION: Any = None
 
@@ -27,6 +28,23 @@ def test_a_way_learns_how_slow_it_is(slowness: float) -> None:
         way.learn(1e6, 64, 1000.0 + 1e6 * slowness / 64)
 
     assert way.slowness == pytest.approx(slowness, rel=0.01)
+
+
+def test_a_run_is_moved_where_that_pays_over_a_few_passes() -> None:
+    host, away = Way(NO_FUNCTION, "host"), Way(NO_FUNCTION, "gpu", lanes=100, is_away=True)
+    pace = Pace((host, away), threads=100)
+    assert pace.moves
+
+    def chosen(work: int, *, is_away: bool, heap_bytes: int = 0) -> Way:
+        pace.learn(away, 100, 0, 0)
+        pace._work = work
+        return pace.way(100, is_away=is_away, heap_bytes=heap_bytes)
+
+    assert chosen(1000, is_away=False) is host  # a move costs more than all of the pass
+    assert chosen(100_000, is_away=False) is away
+    assert chosen(100_000, is_away=False, heap_bytes=1 << 30) is host
+    assert chosen(1000, is_away=True) is away
+    assert pace.way(1, is_away=True, heap_bytes=0) is host
 
 
 def test_a_wide_run_with_much_to_do_uses_the_pool_and_a_narrow_one_does_not() -> None:

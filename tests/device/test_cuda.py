@@ -28,7 +28,7 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "cupy", stand_in())
     monkeypatch.setattr(cuda, "START_NS", 1000.0)  # so that runs of a few milliseconds move there, and back
     monkeypatch.setattr(cuda, "SLOWNESS", 0.5)
-    monkeypatch.setattr("hvm4viz.frontier.MOVING_NS", 1000.0)
+    monkeypatch.setattr("hvm4viz.device.way.MOVING_NS", 1000.0)
 
 
 @pytest.mark.parametrize("memory", ["private", "shared"])
