@@ -237,6 +237,8 @@ CALL void slot_resume_claim(THREAD Worker* w) {
   const bool is_waiting = !w->apply && (term_tag(w->hand) == DP0 || term_tag(w->hand) == DP1) &&
                           atomic_read(slot_waiter(w, slot, side)) == w->record + 1u;
   if (!is_waiting) { task_stop(w, OUT_STALE, WHY_NONE); return; }
+  // A late poll let it go on, and it arrived here in this very pass: that the other entry was sent for is over.
+  if (mine == w->now) { slot_wait(w, slot, side, OUT_PARKED, WHY_NONE); return; }
   const bool old = slot_is_old(w, other);
   if ((other & (ST_R | ST_X)) != 0u && !old) { slot_wait(w, slot, side, OUT_PARKED, WHY_NONE); return; }
   if ((other & ST_R) != 0u) {

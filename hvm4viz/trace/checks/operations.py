@@ -139,6 +139,7 @@ def _woken(view: View, ops: NDArray[np.void]) -> Found | None:
     passes = view.passes[event]
     at = np.searchsorted(sent, wanted + passes) - 1  # the last one before this pass
     was_sent = (at >= 0) & (sent[np.maximum(at, 0)] >= wanted + view.passes[before]) if sent.size else at >= 0
+    was_sent |= view.passes[before] == passes  # behind its late poll, sent for the slot before
     lone = (view.trace.frontier_sizes[: view.n] == 1)[passes]  # the host wakes one to break a cycle
     return view.at_event(event[~was_sent & ~lone], "nobody woke it")
 

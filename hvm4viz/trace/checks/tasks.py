@@ -119,8 +119,9 @@ def one_task(view: View) -> Found | None:
     here = chains.previous != NOTHING
     event, before = chains.events[here], chains.previous[here]
     twice = passes[event] == passes[before]
-    if view.by_claim:  # a poll that had to wait and a wake may meet
-        twice &= ~(np.isin(origin[event], (WAKE, POLL)) & np.isin(origin[before], (WAKE, POLL)))
+    if view.by_claim:  # a poll that had to wait and a wake may meet; who arrived in this pass waits for the next
+        named = np.isin(origin[event], (WAKE, POLL)) & np.isin(origin[before], (WAKE, POLL))
+        twice &= ~named | ((outcome[before] == DEFERRED) & (outcome[event] != PARKED))
     twice &= ~view.by_evaluator[event]
     second = (origin[event] == FRESH) & chains.is_open[before]
     return first(
@@ -196,7 +197,10 @@ def nothing_lost(view: View) -> Found | None:
     chains, passes = view.chains, view.passes
     due, following = chains.due[chains.events], chains.following
     again = np.where(following == NOTHING, view.n, passes[following]).astype(np.int64)
-    early = np.flatnonzero((following != NOTHING) & (due != NEVER) & (again < due))
+    early = (following != NOTHING) & (due != NEVER) & (again < due)
+    if view.by_claim:  # a wake behind its late poll finds the task waiting elsewhere
+        early &= view.col("outcome")[following] != PARKED
+    early = np.flatnonzero(early)
     late = np.flatnonzero((due < again) & (due < view.n))
     found = view.at_event(following[early], "it goes on in the pass in which it was suspended")
     if not late.size:
