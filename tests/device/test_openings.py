@@ -22,11 +22,19 @@ from tests.device.test_metal import WIDE, Alone
 SLOW = "@f = λ&n. @f(n + 1)\n@main = @f(0)"
 
 
+PRICE = {"a record": 20_000.0}
+
+
 @pytest.fixture
 def worn(stand_in: Control, monkeypatch: pytest.MonkeyPatch) -> Control:
-    """Let records cost so much, and be measured so often, that opening the device again pays within a test."""
+    """Let a dispatch cost more with each record of its module's table, by the book: no clock decides a test."""
+
+    def cost(self: module.Opening) -> float:
+        return 10_000.0 + PRICE["a record"] * len(self.module._records)
+
+    monkeypatch.setattr(module.Opening, "_probe", cost)
     monkeypatch.setattr(module, "PROBE_EVERY", 16)
-    stand_in.record_ns = 20_000
+    monkeypatch.setitem(PRICE, "a record", 20_000.0)
     return stand_in
 
 
@@ -94,7 +102,7 @@ def test_an_opening_that_is_no_cheaper_is_not_taken_and_makes_patient(
     opened = openings()
     before = opened.current
     before.drift_ns, before.cost_ns = 1.01 * before.open_ns, before.least_ns + 1000.0
-    monkeypatch.setattr(worn, "record_ns", 5_000_000)  # as if the table were kept elsewhere
+    monkeypatch.setattr(module.Opening, "_probe", lambda _: 1e6)  # as if the table were kept elsewhere
 
     assert opened.renew() is before
     assert (worn.opened, opened.patience) == (2, 2.0)

@@ -25,8 +25,6 @@ class Control:
     refused_text : str
         If it occurs in a kernel text, that text does not compile.
     buffer_bytes_max : int
-    record_ns : int
-        What each record of the table costs a completion, beyond looking at it.
     dispatches, opened, in_flight, most_in_flight : int
     dispatched : list of str
         Names of the entry points that were dispatched, probes left out.
@@ -41,7 +39,6 @@ class Control:
     fails_probes: bool = False
     refused_text: str = ""
     buffer_bytes_max: int = 1 << 40
-    record_ns: int = 0
     dispatches: int = 0
     opened: int = 0
     in_flight: int = 0

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import ctypes
 import re
-import time
 from collections import namedtuple
 from collections.abc import Sequence
 from pathlib import Path
@@ -205,10 +204,6 @@ def _complete(number: int) -> None:
     for record in _records.values():
         if record is wanted:
             break
-    if control.record_ns:
-        until = time.perf_counter_ns() + control.record_ns * len(_records)
-        while time.perf_counter_ns() < until:
-            pass
 
 
 def _compile(program: str) -> dict[str, tuple[Any, int]]:
