@@ -133,14 +133,14 @@ def wrap(source: str) -> tuple[str, dict[str, int]]:
     return "\n".join(out) + "\n", entries
 
 
-def load(text: str) -> ctypes.CDLL:
-    """Compile C++ text, or find it in the cache, and load it."""
-    path = library(text)
+def load(text: str, *, extra: tuple[str, ...] = ()) -> ctypes.CDLL:
+    """Compile C++ text, with extra flags, or find it in the cache, and load it."""
+    path = library(text, extra=extra)
     try:
         return ctypes.CDLL(str(path))
     except OSError:  # a damaged cache entry: build it again
         path.unlink(missing_ok=True)
-        return ctypes.CDLL(str(library(text)))
+        return ctypes.CDLL(str(library(text, extra=extra)))
 
 
 class CpuDevice(Device):

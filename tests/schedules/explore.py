@@ -197,9 +197,11 @@ def _stalls(frontier: Frontier) -> bool:
     return False
 
 
-def run_under(schedule: Any, subject: str | hv.Heap, machine: hv.Machine, **options: Any) -> hv.Run:
-    """Run a program or a heap under a schedule."""
-    device = SimDevice(schedule)
+def run_under(
+    schedule: Any, subject: str | hv.Heap, machine: hv.Machine, *, flags: tuple[str, ...] = (), **options: Any
+) -> hv.Run:
+    """Run a program or a heap under a schedule; the flags are the compiler's."""
+    device = SimDevice(schedule, flags=flags)
     options = {"record": "events", "progress": False, "max_passes": 2000} | options
     if isinstance(subject, str):
         return hv.run(subject, machine=machine, device=device, **options)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from random import Random
 from typing import Any
 
 import hvm4viz as hv
@@ -225,27 +226,29 @@ MODELS: tuple[Model, ...] = (
         frozenset({"forked", "release"}),
         is_counted=False,
     ),
-    *(
-        Model(
-            f"given_back_{name}",
-            COUNT
-            + _main(
-                f"! x &L= @count({a}n, 7); #T{{(@count({b}n, &A{{1, 2}}) + (x₀ + 0)), (@count(3n, &{{}}) + (x₁ + 0))}}"
-            ),
-            FORKED | {"fuel": fuel, "blocks": blocks},
-            frozenset({"forked", "release"}),
-            is_counted=False,
-            heavy=frozenset({"atomic"}),
-        )
-        for name, a, b, fuel, blocks in (
-            ("twice", 5, 2, 3, 3),
-            ("when_owner_comes", 5, 2, 2, 2),
-            ("and_woken", 1, 1, 6, 2),
-        )
-    ),
     # the worked examples
     Model("nested_pairs", nested_pairs, {"threads_per_block": 4, "region_size": 8, "shard": "address"}),
     Model("shared_pair", shared_pair, {"threads_per_block": 4, "region_size": 8, "shard": "address"}),
     Model("shared_pair_by_index", shared_pair, {"threads_per_block": 4, "region_size": 8}),
     Model("shared_pair_blocks", shared_pair, {"threads_per_block": 2, "region_size": 8}),
 )
+
+
+def _given_back(choose: Random, number: int) -> Model:
+    """Two operands that share a slot are forked, and cancelled or wanted again, at times that differ a little."""
+    wait, first, second = choose.choice((1, 3, 5)), choose.randrange(4), choose.randrange(4)
+    left, right = choose.choice(("&A{1, 2}", "&{}")), choose.choice(("&A{3, 4}", "&{}"))
+    fuel, blocks = choose.choice(((2, 2), (3, 3), (4, 2), (6, 2)))
+    ends = f"(@count({first}n, {left}) + (x₀ + 0)), (@count({second}n, {right}) + (x₁ + 0))"
+    shared = f"! x &L= @count({wait}n, 7); #T{{{ends}}}"  # the first fork comes to the slot's owner
+    return Model(
+        f"given_back_{number}",
+        COUNT + _main(choose.choice((shared, f"#P{{0, {shared}}}"))),  # or to another thread
+        FORKED | {"fuel": fuel, "blocks": blocks},
+        is_counted=False,
+        heavy=frozenset({"atomic", "block live"}),
+    )
+
+
+VARIANTS: tuple[Model, ...] = tuple(_given_back(Random(number), number) for number in range(120))
+"""Many of a kind: what meets what is a matter of passes here, and the kernel's policy of forking decides on that."""

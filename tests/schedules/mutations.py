@@ -254,8 +254,8 @@ CAUGHT: Final[tuple[Mutation, ...]] = (
         "woken task decides as a fresh arrival",
         CLAIM,
         (
-            "(origin == FROM_POLL || origin == FROM_WAKE) && (w->flags & PARAM_CLAIM) != 0u) slot",
-            "origin == FROM_POLL && (w->flags & PARAM_CLAIM) != 0u) slot",
+            "if ((origin == FROM_POLL || origin == FROM_WAKE) && (w->flags & PARAM_CLAIM) != 0u)",
+            "if (origin == FROM_POLL && (w->flags & PARAM_CLAIM) != 0u)",
         ),
     ),
     _mutation(

@@ -13,16 +13,19 @@ import pytest
 from hvm4viz.errors import Hvm4vizError
 from hvm4viz.kernel_text.source import Kernel
 from tests.schedules.explore import answer, explore, is_light
-from tests.schedules.models import MODELS
+from tests.schedules.models import MODELS, VARIANTS
 from tests.schedules.mutations import CAUGHT, HARMLESS, Mutation, mutant
 
 PASSES_MAX = 200
+FLAGS = ("-O0",)
+"""Each mutant is compiled once, and run for less time than optimising takes."""
+
 answer_of = cache(answer)
 
 
 def caught(kernel: Kernel, protocol: dict[str, str]) -> str:
     """Say in which model a kernel goes wrong, and how; nothing if it does in none."""
-    for model in MODELS:
+    for model in (*MODELS, *VARIANTS):
         machine = model.machine(**protocol)
         if not is_light(model, machine):
             continue
@@ -34,6 +37,7 @@ def caught(kernel: Kernel, protocol: dict[str, str]) -> str:
                 expected=answer_of(model),
                 is_counted=model.is_counted,
                 max_passes=PASSES_MAX,
+                flags=FLAGS,
             )
         except Hvm4vizError as error:
             return f"{model}: {type(error).__name__}: {error}"

@@ -12,7 +12,7 @@ from hvm4viz.events import OPERATIONS, OUTCOMES, PassRecord
 from hvm4viz.kernel_text.source import kernel
 from tests.differential.machines import protocols
 from tests.schedules.explore import answer, explore, is_deterministic, is_light
-from tests.schedules.models import MODELS, Model
+from tests.schedules.models import MODELS, VARIANTS, Model
 
 KNOWN = {model.name: model for model in MODELS}
 answer_of = cache(answer)
@@ -39,6 +39,18 @@ def test_every_schedule_gives_the_same_result(model: Model, protocol: dict[str, 
     assert len(found.outcomes) == 1
     if is_deterministic(machine):
         assert found.ends == found.passes
+
+
+@pytest.mark.parametrize("protocol", protocols(), ids=lambda protocol: "-".join(protocol.values()))
+def test_slots_that_are_given_back_give_the_same_result_at_any_time(protocol: dict[str, str]) -> None:
+    for model in VARIANTS[::4]:
+        machine = model.machine(**protocol)
+        if not is_light(model, machine):
+            continue
+        found = explore(model.start(), machine, expected=answer_of(model), is_counted=False)
+
+        assert not found.offence, f"{model}: {found.offence}"
+        assert found.is_complete, model
 
 
 @pytest.mark.parametrize(("model", "protocol"), light(visibility="pass"))

@@ -90,6 +90,8 @@ class SimDevice(CpuDevice):
     ----------
     schedule : Schedule
         How passes with several busy threads are run.
+    flags : tuple of str
+        For the compiler, behind all others: ``-O0`` where the kernel is compiled more often than it is run.
 
     Raises
     ------
@@ -97,10 +99,11 @@ class SimDevice(CpuDevice):
         Where threads cannot be switched by hand.
     """
 
-    def __init__(self, schedule: Schedule) -> None:
+    def __init__(self, schedule: Schedule, *, flags: tuple[str, ...] = ()) -> None:
         _check_host()
         super().__init__(workers=1)
         self.schedule = schedule
+        self._flags = flags
         self.room = Room()
         how = f"seed {schedule.seed}" if isinstance(schedule, Seeded) else type(schedule).__name__.lower()
         self.name = f"sim ({platform.machine()}, {how})"
@@ -110,7 +113,7 @@ class SimDevice(CpuDevice):
         wrapped, entries = wrap(text)
         if arguments is not None:
             wrapped += scheduler(arguments)
-        return SimKernel(load(wrapped), entries, arguments, self)
+        return SimKernel(load(wrapped, extra=self._flags), entries, arguments, self)
 
 
 def _check_host() -> None:
