@@ -114,6 +114,12 @@ def a_cell_from_nowhere(forgery: Forgery) -> Place:
     return p, None, None
 
 
+@plant("owner", "cells come from the block's own regions")
+def a_region_with_more_cells_than_it_has(forgery: Forgery) -> Place:
+    forgery.tables["cells"][4]["cells"][0] = 33
+    return 4, None, None
+
+
 @plant("owner", "an entry runs on a thread of the machine")
 def a_thread_that_is_not_there(forgery: Forgery) -> Place:
     forgery.events[6]["thread"][-1] = 10
@@ -340,6 +346,18 @@ def a_child_without_a_parent(forgery: Forgery) -> Place:
 @plant("owner", "the status fits the last pass")
 def a_full_heap_that_starved_nobody(forgery: Forgery) -> Place:
     forgery.status("heap_full")
+    return forgery.rows.size - 1, None, None
+
+
+@plant("owner", "the status fits the last pass")
+def a_stalled_run_in_which_nobody_waits(forgery: Forgery) -> Place:
+    forgery.status("stalled")
+    return forgery.rows.size - 1, None, None
+
+
+@plant("owner", "the status fits the last pass")
+def an_error_in_a_run_that_is_done(forgery: Forgery) -> Place:
+    forgery.events[-1]["outcome"][-1] = OUTCOME["error"]
     return forgery.rows.size - 1, None, None
 
 

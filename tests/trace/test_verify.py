@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 import hvm4viz as hv
+from hvm4viz.heap import HeapBuilder
+from hvm4viz.term import Tag
 from hvm4viz.trace import Trace
 from hvm4viz.trace.checks import RULES
 from tests.case_files import Case, cases, programs
@@ -125,6 +127,19 @@ def test_an_empty_trace_keeps_the_protocol() -> None:
     run = hv.run("@main = 1", max_passes=0, device="cpu")
 
     assert run.trace.verify().ok
+    assert Trace(None, None, (), level="events", devices=()).verify().ok
+
+
+@pytest.mark.parametrize("settings", [BASES[name] for name in ("owner", "block", "claim", "atomic")], ids=str)
+def test_a_run_that_stalls_keeps_the_protocol(settings: dict[str, Any]) -> None:
+    """A slot whose expression is its own other end."""
+    heap = HeapBuilder(16).put(0, Tag.DP0, 5, 4).put(4, Tag.DP1, 5, 4).heap()
+    machine = hv.Machine(blocks=2, threads_per_block=1, region_size=16, **settings)
+
+    run = hv.run_heap(heap, machine=machine, device="cpu", record="full")
+
+    assert run.status == "stalled"
+    assert run.trace.verify().offence is None
 
 
 @pytest.mark.parametrize("source", ["@main = %gnf(@id(λx. x))\n@id = λx. x", '@main = %log("a") + %gnf(1 + 2)'])

@@ -27,11 +27,6 @@ NOTHING: Final = -1
 """In the place of an index: there is none."""
 
 
-def code(names: tuple[str, ...], *wanted: str) -> tuple[int, ...]:
-    """Return the codes of some names."""
-    return tuple(names.index(name) for name in wanted)
-
-
 UNRUN, DONE, DEFERRED, CONTENDED, FORKED, FUEL, STARVED, PARKED, STALE, ABORTED, ERROR, RETURNED = range(len(OUTCOMES))
 NO_REASON, TAKE, PUBLISH, RELEASE, BUSY, CLAIM = range(len(REASONS))
 FRESH, RESUME, HOP, WAKE, POLL, JOIN = range(len(ORIGINS))
