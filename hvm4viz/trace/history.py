@@ -42,6 +42,8 @@ class Write:
         Root cell of the task.
     op : str
         What the task did to the slot, if the cell is one: ``take``, ``publish``, ``release`` or ``stuck``; or empty.
+    rule : str
+        The rule that the task applied, where the pass applied only one; or empty.
     definition : str or None
         Definition that the term came from.
     span : Span or None
@@ -56,6 +58,7 @@ class Write:
     event: int | None
     loc: int | None
     op: str
+    rule: str
     definition: str | None
     span: Span | None
 
@@ -116,11 +119,12 @@ def cell_history(trace: Trace, loc: int) -> CellHistory:
     writes: list[Write] = []
     place = place_of(first, book)
     if first:
-        writes.append(Write(-1, 0, first, word_text(first, book), None, None, None, "", *place))
+        writes.append(Write(-1, 0, first, word_text(first, book), None, None, None, "", "", *place))
     for p, before, after in changes_of(trace, loc):
         found = place_of(after, book)
         place = found if found[0] is not None else place
-        writes.append(Write(p, before, after, word_text(after, book), *_writer(trace, loc, p, before), *place))
+        writer = _writer(trace, loc, p, before)
+        writes.append(Write(p, before, after, word_text(after, book), *writer, _rule(trace, p, writer[1]), *place))
     return CellHistory(loc, tuple(writes), trace.events_until)
 
 
@@ -173,3 +177,11 @@ def _maker(
     if tasks.size != 1:
         return thread, None, None
     return thread, start + int(tasks[0]), int(events["loc"][tasks[0]])
+
+
+def _rule(trace: Trace, p: int, event: int | None) -> str:
+    """Return the rule that a task applied in pass p, if it applied one and the pass knows no other."""
+    if event is None or not trace.column("interactions", p, p + 1)[event - int(trace.event_offsets[p])]:
+        return ""
+    applied = np.flatnonzero(trace.rules.at(p))
+    return trace.header.rules[int(applied[0])] if applied.size == 1 else ""

@@ -99,6 +99,23 @@ def test_a_value_has_the_place_of_the_closure_before_it() -> None:
         assert write.span.text in ("@double(4)", "@double(5)")
 
 
+def test_the_only_rule_of_a_pass_is_that_of_its_tasks() -> None:
+    trace = hv.run("@double = λn. n * 2\n@main = [@double(4), @double(5)]", record="full", progress=False).trace
+    rules = set()
+    for loc in np.unique(trace.deltas()["cell"]).tolist():
+        for write in trace.cell(loc):
+            if write.rule:
+                assert [trace.header.rules[i] for i in np.flatnonzero(trace.rules.at(write.pass_index))] == [write.rule]
+                rules.add(write.rule)
+            elif write.event is not None:
+                event = trace.events()[write.event]
+                assert not event["interactions"] or np.count_nonzero(trace.rules.at(write.pass_index)) > 1
+    machine = hv.Machine(blocks=1, threads_per_block=1, fuel=1)
+    slow = hv.run("@main = [1 + 2, 3 + 4]", record="full", machine=machine, progress=False).trace
+    rules |= {write.rule for loc in range(1, 12) for write in slow.cell(loc)}
+    assert "OP2-NUM-NUM" in rules
+
+
 def test_a_cell_that_nothing_was_written_to() -> None:
     trace = hv.run("@main = 1", record="full").trace
     history = trace.cell(4000)
