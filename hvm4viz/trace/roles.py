@@ -27,9 +27,9 @@ _ALWAYS = np.uint64(0x80000000)
 class Roles:
     """Which cells of a trace hold the protocol's own words.
 
-    They are known by what points beside them (binders, slots, environments), by the operations on slots, and by the mark
-    of an entry made by a beta step. A link looks like an application, and an application's second cell becomes a link
-    when it is consumed: a word there with the tag of an application is taken for a link.
+    They are known by what points beside them (binders, slots, environments), by the operations on slots, and by the
+    mark of an entry made by a beta step. A link looks like an application, and an application's second cell becomes a
+    link when it is consumed: a word there with the tag of an application is taken for a link.
     """
 
     def __init__(self, trace: Trace) -> None:
