@@ -33,7 +33,7 @@ import hvm4viz as hv
 from hvm4viz.device.cpu import CpuDevice
 from hvm4viz.device.sim import Seeded, SimDevice
 from hvm4viz.settings import Machine
-from tests.case_files import Case, cases, programs
+from tests.case_files import Case, Mode, cases, programs
 from tests.differential.answers import answer, faults
 from tests.differential.disagreements import MIXES, some_machine, some_program
 from tests.differential.machines import is_affordable, protocols
@@ -42,6 +42,8 @@ from tests.schedules.explore import is_deterministic
 REPORT_EVERY = 100
 FUEL = 1000
 """Fuel in place of "auto": a program that never ends is to end its passes."""
+
+MODES: tuple[Mode, ...] = ("snf", "collapse")
 
 PASSES_MAX = 100
 CASE_INTERACTIONS_MAX = 300_000
@@ -127,32 +129,40 @@ def examine_program(number: int, seeds: int, totals: Counter[str], *, size: int)
     machine = replace(some_machine(chosen), **DETERMINISTIC[chosen(len(DETERMINISTIC))])
     if machine.fuel == "auto":
         machine = replace(machine, fuel=FUEL)
+    mode = MODES[number // len(MIXES) % len(MODES)]
     said: list[str] = []
-    first = fingerprint(source, machine, cpu(1))
+    first = fingerprint(source, machine, mode, cpu(1))
     for name, other in (
-        ("two workers of the cpu", fingerprint(source, machine, cpu(2))),
-        *((f"seed {seed}", under(seed, source, machine)) for seed in range(seeds)),
+        ("two workers of the cpu", fingerprint(source, machine, mode, cpu(2))),
+        *((f"seed {seed}", under(seed, source, machine, mode)) for seed in range(seeds)),
     ):
         totals["schedules"] += 1
         if other != first:
             totals["wrong"] += 1
-            said.append(f"program {number} ({mix}): {name}: {difference(first, other)} on {machine}\n{source}")
+            said.append(f"program {number} ({mix}, {mode}): {name}: {difference(first, other)} on {machine}\n{source}")
             break
     totals[first.status] += 1
     return said
 
 
-def under(seed: int, source: str, machine: Machine) -> Fingerprint | str:
+def under(seed: int, source: str, machine: Machine, mode: Mode) -> Fingerprint | str:
     """Run a program under a seed, twice."""
     sim().schedule = Seeded(seed)
-    one, again = (fingerprint(source, machine, sim()) for _ in range(2))
+    one, again = (fingerprint(source, machine, mode, sim()) for _ in range(2))
     return one if one == again else f"the same seed again: {difference(one, again)}"
 
 
-def fingerprint(source: str, machine: Machine, device: Any) -> Fingerprint:
+def fingerprint(source: str, machine: Machine, mode: Mode, device: Any) -> Fingerprint:
     """Run a program and keep what must be the same again."""
     run = hv.run(
-        source, machine=machine, device=device, max_passes=PASSES_MAX, progress=False, on_log=no_line, record="events"
+        source,
+        mode=mode,
+        machine=machine,
+        device=device,
+        max_passes=PASSES_MAX,
+        progress=False,
+        on_log=no_line,
+        record="events",
     )
     return Fingerprint(
         status=str(run.status),
