@@ -202,28 +202,28 @@ MODELS: tuple[Model, ...] = (
         "cancelled_holder",
         COUNT + SPIN + _main("! x &L= @count(2n, 7); #P{(@count(1n, &{}) + (x₀ + @spin(0))), (@count(1n, 1) + x₁)}"),
         FORKED | {"fuel": 4, "blocks": 2},
-        frozenset({"forked", "release", "wake"}),
+        frozenset({"forked"}),
         is_counted=False,
     ),
     Model(
         "cancelled_holder_wakes",
         COUNT + SPIN + _main("! x &L= @count(2n, 7); #P{(@count(2n, &{}) + (x₀ + @spin(0))), (@count(1n, 1) + x₁)}"),
         FORKED | {"fuel": 4, "blocks": 2},
-        frozenset({"forked", "release", "wake", "contended"}),
+        frozenset({"forked"}),
         is_counted=False,
     ),
     Model(
         "cancelled_waiter",
         COUNT + SPIN + _main("#P{0, ! x &L= 7 + 0; #Q{(@count(0n, &{}) + (x₀ + @spin(0))), 0, (@count(0n, 1) + x₁)}}"),
         FORKED | {"fuel": 2, "blocks": 2},
-        frozenset({"forked", "release", "parked", "wake"}),
+        frozenset({"forked"}),
         is_counted=False,
     ),
     Model(
         "given_back_and_published",  # and the thread that gave it back comes while another publishes
         COUNT + _main("! x &L= @count(4n, 7); #P{(@count(2n, &A{1, 2}) + (x₀ + 0)), (@count(3n, 1) + x₁)}"),
         FORKED | {"fuel": 6, "blocks": 2},
-        frozenset({"forked", "release"}),
+        frozenset({"forked"}),
         is_counted=False,
     ),
     # the worked examples
