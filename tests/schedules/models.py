@@ -214,8 +214,8 @@ MODELS: tuple[Model, ...] = (
     ),
     Model(
         "cancelled_waiter",
-        COUNT + SPIN + _main("#P{0, ! x &L= 7 + 0; #Q{(@count(0n, &{}) + (x₀ + @spin(0))), 0, (@count(0n, 1) + x₁)}}"),
-        FORKED | {"fuel": 2, "blocks": 2},
+        COUNT + SPIN + _main("#P{0, ! x &L= 7 + 0; #Q{(@count(1n, &{}) + (x₀ + @spin(0))), 0, (@count(1n, 1) + x₁)}}"),
+        FORKED | {"fuel": 4, "blocks": 2},
         frozenset({"forked"}),
         is_counted=False,
     ),
