@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import hvm4viz as hv
+from hvm4viz.events import DELTA
 from hvm4viz.trace import Trace
 from tests.trace.time_travel import PROGRAMS
 
@@ -50,6 +51,27 @@ def test_regions_that_change_hands() -> None:
     for each in changing:
         assert each.regions["moved"].sum() == each.moved.size
         assert set(each.moved.tolist()) <= set(each.regions["region"].tolist())
+
+
+@pytest.mark.parametrize(("p", "q"), [(0, 400), (399, 2)])
+def test_a_long_stretch_is_compared_by_its_heaps(p: int, q: int) -> None:
+    """Where more was changed than the heap has cells, the two heaps are compared."""
+    machine = hv.Machine(blocks=1, threads_per_block=1, region_size=64, fuel=3)
+    trace = hv.run("@f = λ{0: 0; λn. @f(n - 1)}\n@main = @f(400)", record="full", machine=machine, progress=False).trace
+    q = min(q, trace.n_passes)
+    assert trace.deltas(min(p, q), max(p, q)).size > trace.at(max(p, q)).words.size / 2
+    found = trace.diff(p, q)
+    assert np.array_equal(found.cells, squash_by_hand(trace, p, q))
+
+
+def squash_by_hand(trace: Trace, p: int, q: int) -> np.ndarray:
+    heaps = [trace.at(each).words for each in (p, q)]
+    size = max(words.size for words in heaps)
+    before, after = (np.concatenate([words, np.zeros(size - words.size, np.uint64)]) for words in heaps)
+    at = np.flatnonzero(before != after)
+    out = np.empty(at.size, DELTA)
+    out["cell"], out["before"], out["after"] = at, before[at], after[at]
+    return out
 
 
 def test_passes_that_are_not_there(trace: Trace) -> None:

@@ -8,7 +8,7 @@ import os
 import random
 import socket
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -553,3 +553,100 @@ def test_a_socket_is_no_trace(tmp_path: Path) -> None:
             pytest.skip("the path is too long for a socket")
         with pytest.raises(NotATrace, match="no regular file"):
             open_trace(path)
+
+
+def lying(
+    monkeypatch: pytest.MonkeyPatch, path: Path, change: Callable[[Any, dict[str, Any]], tuple[Any, Any]]
+) -> Trace:
+    """Write a file whose batches of passes are changed before their checksums are made; open it."""
+    real = fmt.to_batches
+
+    def changed(chunk: Any, schema: Any) -> Iterator[tuple[Any, dict[str, Any]]]:
+        for batch, facts in real(chunk, schema):
+            yield change(batch, facts)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(fmt, "to_batches", changed)
+        patch.setattr(fmt, "values_crc", lambda *_: "00000000")  # the checksum of all bytes vouches for the values
+        recorded("full", PASSES, path)
+    return open_trace(path)
+
+
+def replaced(batch: Any, name: str, column: Any) -> Any:
+    place = batch.schema.get_field_index(name)
+    columns_ = [column if i == place else each for i, each in enumerate(batch.columns)]
+    return pa.record_batch(columns_, schema=batch.schema)
+
+
+def a_null_row(batch: Any, name: str) -> Any:
+    rows = batch.column(name).to_pylist()
+    return replaced(batch, name, pa.array([None, *rows[1:]], batch.column(name).type))
+
+
+def a_null_value(batch: Any, name: str) -> Any:
+    column = batch.column(name)
+    values = column.values.to_pylist()
+    field = pa.array([None, *values[1:]], column.type.value_type)
+    return replaced(batch, name, pa.ListArray.from_arrays(column.offsets, field))
+
+
+LIES: dict[str, Callable[[Any, dict[str, Any]], tuple[Any, Any]]] = {
+    "a pass without events": lambda batch, facts: (a_null_row(batch, "events"), facts),
+    "a pass without a frontier": lambda batch, facts: (
+        replaced(batch, "frontier", pa.array([None, *batch.column("frontier").to_pylist()[1:]], pa.uint32())),
+        facts,
+    ),
+    "a change without a value": lambda batch, facts: (a_null_value(batch, "deltas"), facts),
+    "too many rows": lambda batch, facts: (batch, facts | {"rows": facts["rows"] + 1}),
+    "another first pass": lambda batch, facts: (batch, facts | {"first": facts["first"] + 1}),
+    "a part of more": lambda batch, facts: (batch, facts | {"parts": 2}),
+    "another part": lambda batch, facts: (batch, facts | {"part": 1}),
+    "devices as text": lambda batch, facts: (batch, facts | {"devices": "cpu"}),
+    "devices that are numbers": lambda batch, facts: (batch, facts | {"devices": [3]}),
+}
+
+
+@pytest.mark.parametrize("lie", LIES)
+def test_batches_that_lie_with_right_checksums_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lie: str
+) -> None:
+    real = writer.Writer.write
+
+    def write(self: writer.Writer, chunk: Any, devices: tuple[str, ...]) -> None:
+        if "devices" not in lie:
+            real(self, chunk, devices)
+            return
+        for batch, facts in fmt.to_batches(chunk, self._columns):
+            self._put(batch, {"devices": devices, **facts})
+
+    monkeypatch.setattr(writer.Writer, "write", write)
+    trace = lying(monkeypatch, tmp_path / "run.hvt", LIES[lie])
+    assert trace.n_passes == 0
+    assert trace.state in ("damaged", "interrupted")
+
+
+@pytest.mark.parametrize(
+    "text", [b"", b"{", b"[1]", b"3", b"[" * 100_000, b"\xff", b"{}" + b" " * fmt.METADATA_BYTES_MAX], ids=range(7)
+)
+def test_metadata_that_is_no_object(text: bytes) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        fmt.from_json(text)
+
+
+@pytest.mark.parametrize(
+    "packed", [b"3\nab", b"-1 3\nab", b"x\nab", b"1 1\nabc", b"1\n\xff", b"99999999999999999999\n"]
+)
+def test_texts_that_are_not_as_long_as_they_say(packed: bytes) -> None:
+    with pytest.raises((ValueError, OverflowError)):
+        fmt.unpack_texts(packed)
+
+
+@pytest.mark.parametrize("version", ["0", "-3"])
+def test_a_format_that_never_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str) -> None:
+    with pytest.raises(DamagedTrace, match=f"there is no format {version}"):
+        open_trace(rewritten(monkeypatch, tmp_path, VERSION=int(version)))
+
+
+def test_a_level_that_is_not_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(UnsupportedVersion, match="knows no level 'everything'"):
+        open_trace(with_header(monkeypatch, tmp_path / "run.hvt", level="everything"))
