@@ -1,6 +1,7 @@
 """The heap of every pass, stepped forward and backward, against untraced runs that were stopped there.
 
-``python -m tests.trace.time_travel`` goes through every program of the notebooks and every machine of the list below.
+``python -m tests.trace.time_travel`` goes through every program of the notebooks and every machine of the list below,
+``python -m tests.trace.time_travel 20 queens quicksort`` through the programs named, 20 random passes of each long run.
 """
 
 from __future__ import annotations
@@ -85,10 +86,13 @@ def check(program: hv.Program, machine: hv.Machine, *, passes_max: int = 100_000
 
 def main() -> None:
     total, begun = 0, time.perf_counter()
+    most, names = int((sys.argv[1:] or ["100"])[0]), sys.argv[2:]
     for path in sorted(PROGRAMS.glob("*.hvm4")):
+        if names and path.stem not in names:
+            continue
         program = hv.load(path)
         for name, machine in MACHINES.items():
-            compared = check(program, machine, passes_max=PASSES_MAX.get(path.stem, 100_000))
+            compared = check(program, machine, passes_max=PASSES_MAX.get(path.stem, 100_000), most=most)
             total += compared
             sys.stdout.write(f"{path.stem:18}{name:10}{compared:6} passes alike, {time.perf_counter() - begun:.0f} s\n")
             sys.stdout.flush()
