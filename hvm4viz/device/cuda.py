@@ -128,7 +128,7 @@ _ZERO: Final = np.uint32(0)
 
 def pointer(argument: Any) -> int:
     """Return the address that a dispatch gets."""
-    return int(argument) if isinstance(argument, np.uint64) else int(argument.data.ptr)
+    return int(argument.data.ptr) if hasattr(argument, "data") and hasattr(argument.data, "ptr") else int(argument)
 
 
 @cache

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -35,7 +36,7 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("record", ["off", "events", "full"])
 @pytest.mark.parametrize("machine", MACHINES, ids=["owner", "claim", "return"])
 @pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
-def test_the_gpu_does_what_the_host_does(case: Case, machine: Machine, record: str, memory: str) -> None:
+def test_the_gpu_does_what_the_host_does(case: Case, machine: Machine, record: Any, memory: Any) -> None:
     options = {"mode": case.mode, "limit": case.limit} if case.mode == "collapse" else {}
     program, passes = hvm4viz.load(case.source_path), 400
 

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 import pytest
 
 import hvm4viz
 from hvm4viz.events import OUTCOMES
-from hvm4viz.settings import Machine
+from hvm4viz.settings import Machine, Shard
 from tests.differential.machines import name_of, protocols
 
 COUNT = "@count = λ{0n: λx. x; 1n+: λn. λx. @count(n, x)}\n"
 SPIN = "@spin = λn. @spin((n + 1))\n"
 TREE = "@sum = λ{0n: 1; 1n+: λ&n. (@sum(n) + @sum(n))}\n"
 
+SHAPES: list[tuple[int, int, Shard]] = [(3, 7, "index"), (64, 16, "index"), (8, 16, "address")]
 MACHINES = [
     Machine(blocks=blocks, fuel=fuel, fork="auto", shard=shard, **protocol)
-    for blocks, fuel, shard in ((3, 7, "index"), (64, 16, "index"), (8, 16, "address"))
+    for blocks, fuel, shard in SHAPES
     for protocol in protocols()
 ]
 
@@ -82,7 +84,7 @@ def test_a_tree_of_sums_gives_every_thread_work() -> None:
 
 
 @pytest.mark.parametrize("protocol", [{}, {"dup": "claim"}, {"dup": "atomic"}], ids=str)
-def test_more_tasks_than_hundreds_of_threads(protocol: dict[str, str]) -> None:
+def test_more_tasks_than_hundreds_of_threads(protocol: dict[str, Any]) -> None:
     machine = Machine(blocks=8, threads_per_block=64, region_size=2**14, fuel=300, **protocol)
     source = "@sum = λ{0: 1; λ&d. (@sum((d - 1)) + @sum((d - 1)))}\n@main = @sum(16)"
 
