@@ -25,7 +25,7 @@ MACHINES = {
     "return": hv.Machine(blocks=16, threads_per_block=1, region_size=128, defer="return", fuel=100),
     "narrow": hv.Machine(blocks=3, threads_per_block=4, region_size=256, shard="address", fuel=64),
 }
-PASSES_MAX = {"find_function": 40}
+PASSES_MAX = {"find_function": 20}
 """Programs that outgrow any heap here are looked at only so far."""
 
 SHORT = 60
