@@ -77,7 +77,13 @@ class Shown:
             self.page.keyboard.press(key)
         return self
 
+    def settle(self) -> Shown:
+        """Wait until what was asked for is drawn: the view draws in the next frame."""
+        self.page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        return self
+
     def text(self, selector: str) -> str:
+        self.settle()
         return self.page.inner_text(f"{self.root} {selector}")
 
     def search(self, query: str) -> Shown:
@@ -87,6 +93,7 @@ class Shown:
 
     def rows(self, selector: str) -> list[list[str]]:
         """Return all rows of a list that draws only those in sight."""
+        self.settle()
         found: dict[int, list[str]] = {}
         lists = f"{self.root} {selector}"
         many = int(self.page.get_attribute(lists, "data-rows") or 0)
@@ -95,7 +102,7 @@ class Shown:
         while len(found) < many:
             before = len(found)
             self.page.evaluate("([s, top]) => { document.querySelector(s).scrollTop = top; }", [lists, top])
-            self.page.wait_for_timeout(40)
+            self.settle()
             rows = self.page.evaluate(
                 """(s) => [...document.querySelectorAll(`${s} .hv-rows .hv-row`)].filter((row) => !row.hidden)
                     .map((row) => [Number(row.dataset.index), [...row.children].map((cell) => cell.textContent)])""",
