@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hvm4viz.events import DELTA, NO_DELTAS
+from hvm4viz.device.base import Buffer, Device, Kernel, view
+from hvm4viz.device.cpu import CpuBuffer
+from hvm4viz.events import DELTA
+from hvm4viz.watch import Log
 
-STEP_CELLS: Final = 1 << 16
-"""Cells compared at a time: they stay in the processor's cache."""
-
-LOOKUP_COSTS: Final = 4
-"""How many times as long it takes to look up a written cell as to compare the next one."""
-
-SORT_COSTS: Final = 64
-"""How many times as long it takes to sort a cell as to look at a byte."""
+ROOM: Final = 1 << 12
+"""Changed cells that there is room for at first."""
 
 
 class Mirror:
@@ -24,60 +21,51 @@ class Mirror:
 
     Parameters
     ----------
-    words : ndarray of uint64, shape (n_cells,)
-        All cells of the heap, as they lie: read again at each pass.
+    device : Device
+    kernel : Kernel
+        The compiled kernel text.
+    log : Log
+        Knows which cells were written.
+    heap : Buffer
+        All cells of the heap.
     cells : int
         Cells in use now; all behind them are zero.
     """
 
-    def __init__(self, words: NDArray[np.uint64], cells: int) -> None:
-        self._words = words
-        self._before = np.zeros(words.size, np.uint64)  # takes no memory where it is never written
-        self._before[:cells] = words[:cells]
+    def __init__(self, device: Device, kernel: Kernel, log: Log, heap: Buffer, cells: int) -> None:
+        self._device, self._log, self._heap = device, log, heap
+        self._before = CpuBuffer(len(heap))  # takes no memory where it is never written
+        words = view(heap, np.uint64)
+        at = np.flatnonzero(words[:cells])  # most may be zero: they take no memory then
+        view(self._before, np.uint64)[at] = words[at]
+        self._function = kernel.on_host("collect_deltas")
+        self._deltas, self._io = CpuBuffer(ROOM * DELTA.itemsize), CpuBuffer(24)
+        self._io_view = view(self._io, np.uint32).data
 
-    def changes(self, cells: int, written: NDArray[Any] | None = None) -> NDArray[np.void]:
+    def changes(self, cells: int, *, everywhere: bool = False) -> NDArray[np.void]:
         """Return what changed since the last call, and keep the heap as it is now.
 
         Parameters
         ----------
         cells : int
             Cells in use now.
-        written : ndarray of int, optional
-            Cells that may have changed, in any order, some perhaps twice; by default all of them.
+        everywhere : bool
+            Whether the host may have written, too: all cells are compared, not only those that the kernel marked.
 
         Returns
         -------
         deltas : ndarray of DELTA, shape (n_changed,)
-            Ascending by cell, only cells that differ.
+            Ascending by cell, only cells that differ; it is overwritten by the next call.
         """
-        if written is not None and written.size * LOOKUP_COSTS < cells:
-            at = _once(written[self._words[written] != self._before[written]], cells)
-        else:
-            at = self._differing(cells)
-        if not at.size:
-            return NO_DELTAS
-        deltas = np.empty(at.size, DELTA)
-        deltas["cell"] = at
-        deltas["before"] = self._before[at]
-        after = self._words[at]
-        deltas["after"] = after
-        self._before[at] = after
-        return deltas
-
-    def _differing(self, cells: int) -> NDArray[np.intp]:
-        found = [
-            np.flatnonzero(self._words[start:stop] != self._before[start:stop]) + start
-            for start in range(0, cells, STEP_CELLS)
-            for stop in (min(start + STEP_CELLS, cells),)
-        ]
-        return np.concatenate(found) if found else np.empty(0, np.intp)
-
-
-def _once(cells: NDArray[Any], n_cells: int) -> NDArray[Any]:
-    """Return cells in ascending order, each once: of many by marking them, of few by sorting."""
-    if cells.size * SORT_COSTS > n_cells:
-        is_there = np.zeros(n_cells, bool)
-        is_there[cells] = True
-        return np.flatnonzero(is_there)
-    found = np.sort(cells)
-    return found[np.flatnonzero(np.diff(found, prepend=-1))]
+        self._device.pull(self._heap)
+        self._device.pull(self._log.marks)
+        io = self._io_view
+        io[0], io[1], io[3] = cells, self._log.pages, everywhere
+        while True:
+            room = io[2] = len(self._deltas) // DELTA.itemsize
+            self._function(1, self._io, self._heap, self._before, self._log.marks, self._deltas).wait()
+            if io[4] <= room:
+                break
+            self._deltas = CpuBuffer(2 * io[4] * DELTA.itemsize)
+        self._device.push(self._log.marks)
+        return np.frombuffer(self._deltas, DELTA, io[5])  # type: ignore[call-overload]

@@ -199,7 +199,7 @@ class Evaluator(Nodes):
         """Run one pass; what the host itself does before the next one belongs to it."""
         self._has_written = self.has_called = False
         frontier = self._acts[-1].frontier
-        record, stop, written = self._run_pass() if frontier is None else frontier.run_pass()
+        record, stop = self._run_pass() if frontier is None else frontier.run_pass()
         if stop is None:
             if frontier is not None and not frontier.width:
                 record = replace(record, rules=record.rules.copy())  # the join of what wakes counts anew
@@ -211,10 +211,10 @@ class Evaluator(Nodes):
             in_use = self.store.regions.in_use
             record = replace(record, given=(*record.given, *given), cells=self.store.used_view[:in_use])
         if self.store.mirror is not None:
-            record = replace(record, deltas=self.store.changes(None if self._has_written else written))
+            record = replace(record, deltas=self.store.changes(everywhere=self._has_written))
         return record, stop
 
-    def _run_pass(self) -> tuple[PassRecord, Stop | None, NDArray[np.int64] | None]:
+    def _run_pass(self) -> tuple[PassRecord, Stop | None]:
         act, param, io = self._acts[-1], self._param, self._io_view
         param[4] = self.store.now
         param[5] = auto_fuel(1)
@@ -244,12 +244,9 @@ class Evaluator(Nodes):
             stop = self._after(act, stopped, events)
         except BaseException as error:  # noqa: BLE001  (told of behind the record of the pass, by idle)
             stop, self._ready = None, (None, error)
-        record, written = self._record(events, counted, begun, ended)
-        return record, stop, written
+        return self._record(events, counted, begun, ended), stop
 
-    def _record(
-        self, events: NDArray[np.void], counted: int, begun: int, ended: int
-    ) -> tuple[PassRecord, NDArray[np.int64] | None]:
+    def _record(self, events: NDArray[np.void], counted: int, begun: int, ended: int) -> PassRecord:
         store, extra = self.store, self._extra
         self._extra = 0
         rules = self._rule_view.astype(np.uint64)
@@ -257,11 +254,10 @@ class Evaluator(Nodes):
         if extra and store.count:
             rules[store.kernel.names.index("APP-LAM")] += extra
         given, self._reassigned = tuple(self._reassigned), []
-        ops, written = store.read_log(np.zeros(1, np.uint32), np.ones(len(events), bool))
         now = time.perf_counter_ns()
         record = PassRecord(
             index=store.passes,
-            ops=ops,
+            ops=store.operations(self._events),
             frontier=len(events),
             events=events,
             interactions=counted + extra,
@@ -277,7 +273,7 @@ class Evaluator(Nodes):
         )
         store.passes += 1
         self._last = now
-        return record, written
+        return record
 
     def _after(self, act: _Activation, stopped: int, events: NDArray[np.void]) -> Stop | None:
         try:

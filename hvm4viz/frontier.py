@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from hvm4viz.device.base import Buffer, Function, view
 from hvm4viz.device.way import Pace
 from hvm4viz.errors import DeviceFailed, KernelFault
-from hvm4viz.events import EVENT, NO_OPS, ORIGINS, OUTCOMES, PassRecord
+from hvm4viz.events import EVENT, NO_DELTAS, ORIGINS, OUTCOMES, PassRecord
 from hvm4viz.heap import Heap, Task
 from hvm4viz.joining import GridJoin, SerialJoin
 from hvm4viz.kernel_text import abi
@@ -45,8 +45,8 @@ def settle(store: Store, function: Function, params: Buffer, root: int) -> NDArr
     while True:
         work_buffer, found_buffer = device.buffer(4 * work), device.buffer(4 * found)
         io = device.buffer(np.array([root, work, found, abi.SUM_POISON, 0], np.uint32))
-        marks = device.buffer(store.regions.in_use * store.machine.region_size // 8 + 4)
-        function(1, params, heap, store.roots, work_buffer, found_buffer, io, marks, store.watch_buffers[0]).wait()
+        seen = device.buffer(store.regions.in_use * store.machine.region_size // 8 + 4)
+        function(1, params, heap, store.roots, work_buffer, found_buffer, io, seen, *store.watch_buffers[:2]).wait()
         status, number = (int(n) for n in view(io, np.uint32)[3:5])
         if status == 0:
             return view(found_buffer, np.uint32)[:number]
@@ -248,17 +248,22 @@ class Frontier:
 
     def step(self) -> tuple[PassRecord, Stop | None]:
         """Run one pass; return what it did, and why the run must end, if it must."""
-        record, stop, written = self.run_pass()
-        if self.store.mirror is None:
-            return record, stop
-        if stop is None and self.feed is None and not self.width and not self.parked:
-            # What the host itself changes before the next pass belongs to this one.
-            record = replace(record, rules=record.rules.copy())  # the join of what wakes counts anew
-            written = None if self.wake_late() else written
-        return replace(record, deltas=self.store.changes(written)), stop
+        record, stop = self.run_pass(collect=True)
+        if self.store.mirror is not None and self._may_wake(stop):
+            # What is done before the next pass belongs to this one; the join of what wakes counts anew.
+            record = replace(record, rules=record.rules.copy())
+            self.wake_late()
+            record = replace(record, deltas=self.store.changes())
+        return record, stop
 
-    def run_pass(self) -> tuple[PassRecord, Stop | None, NDArray[np.int64] | None]:
-        """Run one pass; return what it did, why the run must end, and which cells were written, if that is known."""
+    def _may_wake(self, stop: Stop | None) -> bool:
+        return stop is None and self.feed is None and not self.width and not self.parked
+
+    def run_pass(self, *, collect: bool = False) -> tuple[PassRecord, Stop | None]:
+        """Run one pass; return what it did and why the run must end, if it must.
+
+        With ``collect``, what it did holds the cells that it changed, unless more may be changed before the next pass.
+        """
         if self.store.renew():
             self._space.move()
             self._look()
@@ -285,10 +290,6 @@ class Frontier:
         if self.store.shadow is not None:
             self.store.shadow.check(self.store.passes, self.machine.region_size)
         stop: Stop | None = None
-        segments = None
-        if self.store.log:
-            self._space.pull("states")
-            segments = self._state_view["first"].copy()
         if self.feed is not None:
             self.home()
             self._check_ran()
@@ -315,18 +316,18 @@ class Frontier:
         self._fills += sums[10]
         if self._is_waking:  # what was woken may have stopped behind the next slot: look again, as long as it goes on
             self._woken += sums[4]
-        ops, written = NO_OPS, None
         if self._is_away and (self.store.count or (self._polls and not sums[4])):
             self._space.pull("events", EVENT.itemsize * width)
             self._space.pull("totals")
             self.device.pull(self.store.used)
             self.device.pull(self.store.remote)
-        if segments is not None:
-            ops, written = self.store.read_log(segments, self._event_view["outcome"][:width] != 0)
+        ops = self.store.operations(self._space.told)
+        deltas = self.store.changes() if collect and not self._may_wake(stop) else NO_DELTAS
         now = time.perf_counter_ns()
         record = PassRecord(
             index=self.store.passes,
             ops=ops,
+            deltas=deltas,
             frontier=width,
             events=self._event_view[:ran] if ran == width else self._run_events(width),
             interactions=sums[4] | (sums[5] << 32),
@@ -346,7 +347,7 @@ class Frontier:
         self._pace.learn(way, width, ran + record.interactions, ended - begun)
         if stop is None and self.is_stuck(record) and not self.break_cycle():
             stop = Stop("stalled", stalled(len(record.events)))
-        return record, stop, written
+        return record, stop
 
     def _run_events(self, width: int) -> NDArray[np.void]:
         events = self._event_view[:width]

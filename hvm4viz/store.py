@@ -111,7 +111,7 @@ class Store:
             raise DeviceFailed(
                 f"{error}; that is the heap: use a smaller one than Machine(heap={machine.heap!r})", text=error.text
             ) from None
-        self.log = Log(device, machine.threads) if "log" in kernel.watchers else None
+        self.log = Log(device, self._compiled, machine.threads, cells) if "log" in kernel.watchers else None
         self.shadow = Shadow(device, cells) if "shadow" in kernel.watchers else None
         self._nobody = device.buffer(8)
         self.visited: Buffer = device.buffer(regions_max * machine.region_size // 8 + 4)
@@ -130,8 +130,9 @@ class Store:
         self.owner_view: NDArray[np.uint32] = view(self.owner, np.uint32)
         self.used_view: NDArray[np.uint32] = view(self.used, np.uint32)
         self.remote_view: NDArray[np.uint32] = view(self.remote, np.uint32)
-        self.watch_buffers: tuple[Buffer, Buffer] = (
+        self.watch_buffers: tuple[Buffer, Buffer, Buffer] = (
             self.log.buffer if self.log else self._nobody,
+            self.log.marks if self.log else self._nobody,
             self.shadow.buffer if self.shadow else self._nobody,
         )
 
@@ -153,7 +154,7 @@ class Store:
         for name in ("visited", "owner", "chain", "used", "remote", "code", "roots", "_nobody"):
             old: Buffer = getattr(self, name)
             setattr(self, name, copied(device, old, len(old)))
-        self.log = Log(device, self.machine.threads) if self.log else None
+        self.log = Log(device, self._compiled, self.machine.threads, len(self.words)) if self.log else None
         self.shadow = Shadow(device, len(self.words)) if self.shadow else None
         self._look()
         self.regions.owner, self.regions.chain = self.owner_view, view(self.chain, np.uint32)
@@ -168,6 +169,8 @@ class Store:
         device.extent(self.visited, cells // 8 + 4)
         for table in (self.owner, self.chain, self.used, self.remote):
             device.extent(table, 4 * regions)
+        if self.log is not None:
+            self.log.prepare(cells)
 
     def _used_bytes(self) -> list[tuple[int, int]]:
         """Ranges of bytes of the regions that hold anything: neighbours in one."""
@@ -191,22 +194,19 @@ class Store:
         if got != abi.SIZES:
             raise KernelFault(f"the compiled kernel lays out its structs as {got} bytes, the host as {abi.SIZES}")
 
-    def read_log(
-        self, first: NDArray[np.uint32], ran: NDArray[np.bool_]
-    ) -> tuple[NDArray[np.void], NDArray[np.int64] | None]:
-        """Take what the kernel wrote down in a pass; see ``Log.read``. Without a log: nothing, and not known."""
-        return (NO_OPS, None) if self.log is None else self.log.read(first, ran)
+    def operations(self, events: Buffer) -> NDArray[np.void]:
+        """Take the operations on slots of a pass; see ``Log.operations``. Without a log: none."""
+        return NO_OPS if self.log is None else self.log.operations(events)
 
     def watch_changes(self) -> None:
-        """From now on, keep a copy of the heap to tell what each pass changed."""
-        self.mirror = Mirror(self.words, self.cells_in_use)
+        """From now on, keep a copy of the heap to tell what each pass changed; the kernel must be one with a log."""
+        if self.log is None:
+            raise KernelFault("changes are asked of a kernel that does not mark what it writes")
+        self.mirror = Mirror(self.device, self._compiled, self.log, self.heap, self.cells_in_use)
 
-    def changes(self, written: NDArray[np.int64] | None = None) -> NDArray[np.void]:
+    def changes(self, *, everywhere: bool = False) -> NDArray[np.void]:
         """Return the cells that differ from what they were at the last call; see ``Mirror.changes``."""
-        if self.mirror is None:
-            return NO_DELTAS
-        self.device.pull(self.heap)
-        return self.mirror.changes(self.cells_in_use, written)
+        return NO_DELTAS if self.mirror is None else self.mirror.changes(self.cells_in_use, everywhere=everywhere)
 
     @property
     def cells_in_use(self) -> int:

@@ -7,7 +7,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from hvm4viz.device.base import Buffer, Device, view
+from hvm4viz.device.base import Buffer, Device, Kernel, view
+from hvm4viz.device.cpu import CpuBuffer
 from hvm4viz.errors import KernelFault
 from hvm4viz.events import NO_OPS, OP
 
@@ -20,51 +21,64 @@ LOG_ITEMS: Final = 1 << 24
 LOG_CHUNKS_MIN: Final = 4
 """Chunks a thread, at least."""
 
+PAGE_CELLS: Final = 1 << 12
+"""Cells whose marks have one mark in common."""
+
 SHADOW_HEAD: Final = 8
 SHADOW_PASSES: Final = 4095
 SHADOW_MANY: Final = 0xFFFFF
 _KINDS: Final = ("plain write", "plain read", "atomic write", "atomic read")
-_WRITE, _OP, _EVENT = 1, 2, 3
-_CUT, _LOST = 1, 2
 
 
 class Log:
-    """What each thread wrote, and did to slots, in one pass (``kernels/watch.h``).
+    """What the threads wrote, and did to slots, in one pass (``kernels/watch.h``).
 
-    Threads take chunks of it as they need them. Half of them are for operations alone: writes that find no room are
-    found by comparing the heap, but nothing else tells of an operation.
+    A mark for each cell tells which were written. Of operations, threads take chunks as they need them.
 
     Parameters
     ----------
     device : Device
+    kernel : Kernel
+        The compiled kernel text.
     threads : int
         Logical threads.
+    cells : int
+        Most cells of the heap.
+
+    Attributes
+    ----------
+    buffer, marks : Buffer
+        What the kernel is given.
     """
 
-    def __init__(self, device: Device, threads: int) -> None:
+    def __init__(self, device: Device, kernel: Kernel, threads: int, cells: int) -> None:
         self._device = device
         self.chunks = max(LOG_ITEMS // LOG_CHUNK, LOG_CHUNKS_MIN * (threads + 1))
         self.buffer: Buffer = device.buffer(8 * (LOG_HEAD + self.chunks * LOG_CHUNK))
+        self.pages = -(-cells // (8 * PAGE_CELLS)) * 8  # read eight at a time
+        self.marks: Buffer = device.buffer(self.pages + self.pages * PAGE_CELLS)
         self._words: NDArray[np.uint64] = view(self.buffer, np.uint64)
-        self._words[0] = self.chunks
+        self._words[0], self._words[3] = self.chunks, self.pages
+        self._function = kernel.on_host("collect_ops")
+        self._io, self._order, self._ops = CpuBuffer(8), CpuBuffer(4), CpuBuffer(LOG_ROOM * OP.itemsize)
+        self._io_view = view(self._io, np.uint32).data
 
-    def read(
-        self, first: NDArray[np.uint32], ran: NDArray[np.bool_]
-    ) -> tuple[NDArray[np.void], NDArray[np.int64] | None]:
-        """Take the log of a pass and empty it.
+    def prepare(self, cells: int) -> None:
+        """Tell the device how many cells are in use."""
+        self._device.extent(self.marks, self.pages + -(-cells // PAGE_CELLS) * PAGE_CELLS)
+
+    def operations(self, events: Buffer) -> NDArray[np.void]:
+        """Take the operations of a pass from the log, and empty it.
 
         Parameters
         ----------
-        first : ndarray of uint32, shape (n_threads,)
-            Index of each thread's first entry in the frontier.
-        ran : ndarray of bool, shape (n_frontier,)
-            Which entries ran.
+        events : Buffer
+            Events of the pass, an entry each, as the host sees them.
 
         Returns
         -------
         ops : ndarray of OP
-        written : ndarray of int64 or None
-            Cells that were written, in any order, some twice; None if some were left out.
+            In order; it is overwritten by the next call.
 
         Raises
         ------
@@ -72,55 +86,24 @@ class Log:
             If there were more operations than the log holds.
         """
         self._device.pull(self.buffer, 8 * LOG_HEAD)
-        taken, lost = (int(n) & 0xFFFFFFFF for n in self._words[1:3])
+        taken, is_lost = int(self._words[1]) & 0xFFFFFFFF, int(self._words[2])
+        if not taken:
+            return NO_OPS
         self._words[1:3] = 0
         self._device.push(self.buffer, 8 * LOG_HEAD)
-        if lost == _LOST:
+        if is_lost:
             raise KernelFault(
                 f"a pass did more on slots than record='full' has room for, {self.chunks * LOG_ROOM:,} operations; use "
                 "Machine(fuel=...) with less fuel, or record='events'"
             )
-        if not taken:
-            return NO_OPS, np.empty(0, np.int64)
         self._device.pull(self.buffer, 8 * (LOG_HEAD + taken * LOG_CHUNK))
-        chunks = self._words[LOG_HEAD:][: taken * LOG_CHUNK].reshape(taken, LOG_CHUNK)
-        chunks = chunks[np.argsort(chunks[:, 0], kind="stable")].astype(np.int64)
-        is_used = np.arange(LOG_ROOM) < chunks[:, 1:2]
-        items = chunks[:, 2:][is_used]
-        thread = np.repeat(chunks[:, 0] >> 32, chunks[:, 1])
-        kind, high, low = items >> 60, (items >> 32) & 0x0FFFFFFF, items & 0xFFFFFFFF
-        written = None if lost == _CUT else _cells(kind, high, low)
-        return _operations(kind, high, low, thread, first, ran), written
-
-
-def _operations(
-    kind: NDArray[np.int64],
-    high: NDArray[np.int64],
-    low: NDArray[np.int64],
-    thread: NDArray[np.int64],
-    first: NDArray[np.uint32],
-    ran: NDArray[np.bool_],
-) -> NDArray[np.void]:
-    at = np.flatnonzero(kind == _OP)
-    if not len(at):
-        return NO_OPS
-    begins = np.flatnonzero(kind == _EVENT)
-    begun = begins[np.searchsorted(begins, at, side="right") - 1]
-    entry = first[thread[at]].astype(np.int64) + low[begun]
-    out = np.empty(len(at), OP)
-    out["event"] = (np.cumsum(ran) - 1)[entry]
-    out["slot"] = low[at]
-    out["op"] = high[at] & 0xFF
-    out["side"] = high[at] >> 8
-    return out
-
-
-def _cells(kind: NDArray[np.int64], high: NDArray[np.int64], low: NDArray[np.int64]) -> NDArray[np.int64]:
-    at = kind == _WRITE
-    starts, lengths = low[at], high[at]
-    ends = np.cumsum(lengths)
-    total = int(ends[-1]) if len(ends) else 0
-    return np.arange(total, dtype=np.int64) + np.repeat(starts - (ends - lengths), lengths)
+        if len(self._order) < 4 * taken:
+            self._order, self._ops = CpuBuffer(8 * taken), CpuBuffer(2 * taken * LOG_ROOM * OP.itemsize)
+        heads = self._words[LOG_HEAD::LOG_CHUNK][:taken]
+        view(self._order, np.uint32)[:taken] = heads.argsort(kind="stable")
+        self._io_view[0] = taken
+        self._function(1, self._io, self.buffer, self._order, events, self._ops).wait()
+        return np.frombuffer(self._ops, OP, self._io_view[1])  # type: ignore[call-overload]
 
 
 class Shadow:

@@ -27,8 +27,8 @@ class Workspace:
 
     Attributes
     ----------
-    block : Buffer
-        The parameters, as an argument.
+    block, told : Buffer
+        The parameters and the events, as arguments.
     params, summary, sizes : memoryview of 32-bit words
     states, events, records, totals, stack, inject : ndarray
         Views; all of them are new after ``grow``, ``make_room`` and ``move``.
@@ -101,7 +101,7 @@ class Workspace:
 
     def _look(self) -> None:
         held, store = self._held, self._store
-        self.block = held["params"]
+        self.block, self.told = held["params"], held["events"]
         self.params = view(held["params"], np.uint32).data
         self.summary = view(held["summary"], np.uint32).data
         self.sizes = view(held["sizes"], np.uint32).data
@@ -127,7 +127,7 @@ class Workspace:
             (
                 held["params"], held["states"], mine, other, held["records"], held["items"], held["events"],
                 held["stack"], held["cursor"], store.owner, held["summary"], held["rules"], held["totals"],
-                held["sizes"], held["inject"], store.heap, store.watch_buffers[0],
+                held["sizes"], held["inject"], store.heap, *store.watch_buffers[:2],
             )
             for mine, other in (turns, turns[::-1])
         )  # fmt: skip

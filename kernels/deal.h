@@ -434,11 +434,11 @@ ENTRY(deal_frontier)(
     BUFFER(ulong, next, 3), BUFFER(Record, records, 4), BUFFER(ulong, items, 5), BUFFER(const Event, events, 6),
     BUFFER(uint, stack, 7), BUFFER(uint, cursor, 8), BUFFER(const uint, owner, 9), BUFFER(Summary, sum, 10),
     BUFFER(uint, rules, 11), BUFFER(Atomic32, totals, 12), BUFFER(const uint, sizes, 13),
-    BUFFER(const uint, inject, 14), BUFFER(Atomic32, halves, 15), BUFFER(ulong, log, 16), BUFFER(Atomic32, flags, 17),
-    BUFFER(Atomic32, all, 18), BUFFER(uint, keys, 19), BUFFER(const uint, step, 20), GRID_INDEX) {
+    BUFFER(const uint, inject, 14), BUFFER(Atomic32, halves, 15), BUFFER(const ulong, log, 16), BUFFER(uchar, marks, 17),
+    BUFFER(Atomic32, flags, 18), BUFFER(Atomic32, all, 19), BUFFER(uint, keys, 20), BUFFER(const uint, step, 21), GRID_INDEX) {
   GRID_INDEX_BODY
   if (index >= params->threads) return;  // parts are fewer
-  Join join = {params, states, frontier, next, records, items, events, stack, cursor, owner, sum, halves, inject, log, index, 0};
+  Join join = {params, states, frontier, next, records, items, events, stack, cursor, owner, sum, halves, inject, log, marks};
   Deal deal = {&join, all, flags, keys};
   THREAD Deal* d = &deal;
   const uint is = step[0], threads = params->threads;

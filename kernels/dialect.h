@@ -33,8 +33,12 @@ FUNC void atomic_write_release(device Atomic32* at, uint word) { atomic_write(at
 FUNC uint atomic_next(device Atomic32* at, uint n) { return atomic_fetch_add_explicit(at, n, memory_order_relaxed); }
 FUNC void atomic_plus(device Atomic32* at, uint n) { atomic_fetch_add_explicit(at, n, memory_order_relaxed); }
 FUNC void atomic_top(device Atomic32* at, uint n) { atomic_fetch_max_explicit(at, n, memory_order_relaxed); }
+FUNC void byte_set(device uchar* at) { *at = 1; }  // all who do it do the same
+FUNC bool byte_is_set(device const uchar* at) { return *at != 0; }
 
 #elif defined(__CUDACC__) || defined(__CUDACC_RTC__)
+typedef unsigned char uchar;
+typedef unsigned short ushort;
 typedef unsigned int uint;
 typedef unsigned long long ulong;
 #define DEVICE
@@ -68,6 +72,8 @@ FUNC bool atomic_swap_if(Atomic32* at, uint seen, uint word) { return atomicCAS(
 FUNC uint atomic_next(Atomic32* at, uint n) { return atomicAdd(at, n); }
 FUNC void atomic_plus(Atomic32* at, uint n) { atomicAdd(at, n); }
 FUNC void atomic_top(Atomic32* at, uint n) { atomicMax(at, n); }
+FUNC void byte_set(uchar* at) { *at = 1; }
+FUNC bool byte_is_set(const uchar* at) { return *at != 0; }
 FUNC uint atomic_read_acquire(Atomic32* at) {
   const uint word = *(volatile uint*)at;
   __threadfence();
@@ -79,6 +85,8 @@ FUNC void atomic_write_release(Atomic32* at, uint word) {
 }
 
 #else  // C++14, freestanding: no standard library is included or linked
+typedef unsigned char uchar;
+typedef unsigned short ushort;
 typedef unsigned int uint;
 typedef unsigned long long ulong;
 #define DEVICE
@@ -106,6 +114,8 @@ FUNC void atomic_top(Atomic32* at, uint n) {
   uint seen = atomic_read(at);
   while (seen < n && !__atomic_compare_exchange_n(at, &seen, n, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {}
 }
+FUNC void byte_set(uchar* at) { __atomic_store_n(at, (uchar)1, __ATOMIC_RELAXED); }
+FUNC bool byte_is_set(const uchar* at) { return __atomic_load_n(at, __ATOMIC_RELAXED) != 0; }
 FUNC uint atomic_read_acquire(Atomic32* at) { return __atomic_load_n(at, __ATOMIC_ACQUIRE); }
 FUNC void atomic_write_release(Atomic32* at, uint word) { __atomic_store_n(at, word, __ATOMIC_RELEASE); }
 #endif

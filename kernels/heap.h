@@ -57,16 +57,21 @@ FUNC void heap_tell(THREAD Worker* w, Half at, uint word) {
   else atomic_write(at, word);
 }
 
-// Let the worker see the heap, through whoever watches it. log and shadow may be null where there is no such watcher.
+// Let the worker see the heap, through whoever watches it.
 // The halves are a cast: Metal takes it that no two buffer arguments overlap, so the heap must not be bound twice.
-FUNC void heap_bind(THREAD Worker* w, DEVICE ulong* heap, DEVICE ulong* log, DEVICE Atomic32* shadow, uint me, uint now) {
+FUNC void heap_bind(
+    THREAD Worker* w, DEVICE ulong* heap, DEVICE ulong* log, DEVICE uchar* marks, DEVICE Atomic32* shadow, uint me, uint now) {
   DEVICE Atomic32* halves = (DEVICE Atomic32*)heap;
 #ifdef WATCHED
   w->watch.heap = heap;
   w->watch.log = log;
   w->watch.chunk = 0;
-  w->watch.items = w->watch.chunks = 0u;
-  w->watch.is_cut = w->watch.is_lost = false;
+  w->watch.marks = marks;
+#ifdef WATCH_LOG
+  w->watch.pages = log[3];
+#endif
+  w->watch.items = w->watch.chunks = w->watch.entry = 0u;
+  w->watch.is_told = w->watch.is_lost = false;
   w->watch.shadow = shadow;
   w->watch.me = me;
   w->watch.epoch = now % 4095u + 1u;
@@ -77,7 +82,7 @@ FUNC void heap_bind(THREAD Worker* w, DEVICE ulong* heap, DEVICE ulong* log, DEV
   w->heap = heap;
   w->halves = halves;
 #endif
-  (void)log; (void)shadow; (void)me; (void)now;
+  (void)log; (void)marks; (void)shadow; (void)me; (void)now;
 }
 
 FUNC void heap_unbind(THREAD Worker* w) {
@@ -88,20 +93,20 @@ FUNC void heap_unbind(THREAD Worker* w) {
 #endif
 }
 
-// Tell the log of an operation on a slot, and that an entry begins.
+// Tell who watches of an operation on a slot, and that the entry at an index of the frontier begins.
 FUNC void heap_log_op(THREAD Worker* w, uint op, uint slot, uint side) {
 #ifdef WATCHED
-  watch_log(&w->watch, LOG_OP, op | (side << 8), slot);
+  watch_op(&w->watch, op, slot, side);
 #else
   (void)w; (void)op; (void)slot; (void)side;
 #endif
 }
 
-FUNC void heap_log_entry(THREAD Worker* w, uint number) {
-#ifdef WATCH_LOG
-  watch_log(&w->watch, LOG_EVENT, 0u, number);
+FUNC void heap_log_entry(THREAD Worker* w, uint index) {
+#ifdef WATCHED
+  watch_entry(&w->watch, index);
 #else
-  (void)w; (void)number;
+  (void)w; (void)index;
 #endif
 }
 

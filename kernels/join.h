@@ -19,21 +19,13 @@ struct Join {
   DEVICE Summary* sum;
   DEVICE Atomic32* halves;    // the heap, for the marks of stuck slots
   const DEVICE uint* inject;  // number, then cells that the host wants reduced: fresh entries behind all others
-  DEVICE ulong* log;          // where the join's own writes to the heap are told of (watch.h)
-  uint who;
-  DEVICE ulong* chunk;  // of the log, being filled
+  const DEVICE ulong* log;    // where the join's own writes to the heap are told of (watch.h)
+  DEVICE uchar* marks;
 };
 
-FUNC void join_log_write(THREAD Join* j, uint cell) {
+FUNC void join_wrote(THREAD Join* j, uint cell) {
 #ifdef WATCH_LOG
-  if (!j->chunk || j->chunk[1] == (ulong)LOG_ROOM) {
-    j->chunk = watch_log_take(j->log, LOG_WRITE);
-    if (!j->chunk) return;
-    j->chunk[0] = ((ulong)j->who << 32) | (ulong)0xFFFFFFFFu;  // behind all of the pass
-    j->chunk[1] = (ulong)0;
-  }
-  j->chunk[2u + (uint)j->chunk[1]] = ((ulong)LOG_WRITE << 60) | ((ulong)1 << 32) | (ulong)cell;
-  j->chunk[1] += (ulong)1;
+  watch_wrote(j->marks, j->log[3], cell);
 #else
   (void)j; (void)cell;
 #endif
@@ -69,7 +61,7 @@ FUNC ulong join_admit(THREAD Join* j, ulong item) {
   DEVICE Atomic32* claim = j->halves + 2u * (ulong)(uint)item + 3u;
   const uint bits = atomic_read(claim);
   atomic_write(claim, bits | CLAIM_VISITED);
-  join_log_write(j, (uint)item + 1u);
+  join_wrote(j, (uint)item + 1u);
   item |= admitted;
   return (bits & CLAIM_VISITED) != 0u ? item & ~((ulong)0xFF << 32) : item;
 }
@@ -98,7 +90,7 @@ FUNC void join_fork(THREAD Join* j, uint at, uint turn) {
     atomic_write(waiter, low + 1u);
     if (((uint)(item >> 32) & 1u) != 0u) atomic_or(state, JOIN_CANCELLED);
   }
-  join_log_write(j, cell + 1u);
+  join_wrote(j, cell + 1u);
   j->items[at] = goes_on == 0u ? (ulong)0
                                : ((ulong)ITEM_UNPARK << 60) | ((ulong)j->records[goes_on - 1u].home << 32) |
                                      (ulong)(goes_on - 1u);
@@ -314,11 +306,11 @@ ENTRY(join_frontier)(
     BUFFER(ulong, next, 3), BUFFER(Record, records, 4), BUFFER(ulong, items, 5), BUFFER(const Event, events, 6),
     BUFFER(uint, stack, 7), BUFFER(uint, cursor, 8), BUFFER(const uint, owner, 9), BUFFER(Summary, sum, 10),
     BUFFER(uint, rules, 11), BUFFER(ulong, totals, 12), BUFFER(const uint, sizes, 13),
-    BUFFER(const uint, inject, 14), BUFFER(Atomic32, halves, 15), BUFFER(ulong, log, 16), GRID_INDEX) {
+    BUFFER(const uint, inject, 14), BUFFER(Atomic32, halves, 15), BUFFER(const ulong, log, 16), BUFFER(uchar, marks, 17), GRID_INDEX) {
   GRID_INDEX_BODY
   if (index >= 1u) return;
   // sizes: entries that next holds, items, records and stack
-  Join join = {params, states, frontier, next, records, items, events, stack, cursor, owner, sum, halves, inject, log, params->threads, 0};
+  Join join = {params, states, frontier, next, records, items, events, stack, cursor, owner, sum, halves, inject, log, marks};
   THREAD Join* j = &join;
   const uint threads = params->threads;
   for (uint t = 0u; t < threads; t++) cursor[t] = 0u;
@@ -442,14 +434,14 @@ CALL bool settle_walk(THREAD Worker* w, Term t, bool release) {
 
 ENTRY(settle_frontier)(
     BUFFER(const Params, params, 0), BUFFER(ulong, heap, 1), BUFFER(const uint, roots, 2),
-    BUFFER(uint, work, 3), BUFFER(uint, found, 4), BUFFER(uint, io, 5), BUFFER(uint, marks, 6),
-    BUFFER(ulong, log, 7), GRID_INDEX) {
+    BUFFER(uint, work, 3), BUFFER(uint, found, 4), BUFFER(uint, io, 5), BUFFER(uint, seen, 6),
+    BUFFER(ulong, log, 7), BUFFER(uchar, marks, 8), GRID_INDEX) {
   GRID_INDEX_BODY
   if (index >= 1u) return;
-  // io: in root cell, size of work, size of found; out status (0 ok, 1 grow), number found. marks: a bit a cell, zero
+  // io: in root cell, size of work, size of found; out status (0 ok, 1 grow), number found. seen: a bit a cell, zero
   Worker worker;
   THREAD Worker* w = &worker;
-  heap_bind(w, heap, log, 0, params->threads, 0u);
+  heap_bind(w, heap, log, marks, 0, params->threads, 0u);
   w->roots = roots;
   w->is_inside_pass = false;
   w->flags = params->flags & ~PARAM_LIVE; w->now = ST_PASS; w->me = 0u; w->slot_cells = params->slot_cells;
@@ -458,8 +450,8 @@ ENTRY(settle_frontier)(
   work[depth++] = io[0];
   while (depth > 0u && status == 0u) {
     const uint cell = work[--depth], bit = 1u << (cell & 31u);
-    if ((marks[cell >> 5] & bit) != 0u) continue;  // shared, or the term is cyclic
-    marks[cell >> 5] |= bit;
+    if ((seen[cell >> 5] & bit) != 0u) continue;  // shared, or the term is cyclic
+    seen[cell >> 5] |= bit;
     const Term t = heap[cell];
     if ((t & SUB_BIT) != (ulong)0) continue;
     if (settle_walk(w, t, false)) {

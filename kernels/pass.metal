@@ -150,7 +150,7 @@ ENTRY(step_frontier)(
     BUFFER(const uint, roots, 3), BUFFER(const uint, owner, 4), BUFFER(const uint, chain, 5), BUFFER(Atomic32, used, 6),
     BUFFER(Atomic32, remote, 7), BUFFER(ThreadState, states, 8), BUFFER(const ulong, frontier, 9),
     BUFFER(Record, records, 10), BUFFER(ulong, items, 11), BUFFER(Event, events, 12), BUFFER(uint, rules, 13),
-    BUFFER(Atomic32, visited, 14), BUFFER(ulong, log, 15), BUFFER(Atomic32, shadow, 16), GRID_INDEX) {
+    BUFFER(Atomic32, visited, 14), BUFFER(ulong, log, 15), BUFFER(uchar, marks, 16), BUFFER(Atomic32, shadow, 17), GRID_INDEX) {
   GRID_SPREAD_BODY
   if (index >= params->threads) return;
   DEVICE ThreadState* state = states + index;
@@ -159,7 +159,7 @@ ENTRY(step_frontier)(
   (void)lanes;
   Worker worker;
   THREAD Worker* w = &worker;
-  heap_bind(w, heap, log, shadow, index, params->now);
+  heap_bind(w, heap, log, marks, shadow, index, params->now);
   w->book = book; w->roots = roots; w->owner = owner; w->chain = chain; w->used = used; w->remote = remote;
   w->rules = rules + (ulong)index * params->rules;
   w->items = items + state->out;
@@ -181,7 +181,7 @@ ENTRY(step_frontier)(
       record = records + (uint)entry;
       origin = (uint)(entry >> 60);
       w->record = (uint)entry;
-      heap_log_entry(w, i);
+      heap_log_entry(w, state->first + i);
       pass_enter(w, record, origin);
       running = true;
     }
@@ -211,12 +211,12 @@ ENTRY(step_depth_first)(
     BUFFER(const uint, roots, 3), BUFFER(const uint, owner, 4), BUFFER(const uint, chain, 5), BUFFER(Atomic32, used, 6),
     BUFFER(Atomic32, remote, 7), BUFFER(ThreadState, state, 8), BUFFER(Record, record, 9), BUFFER(ulong, stack, 10),
     BUFFER(Event, events, 11), BUFFER(uint, rules, 12), BUFFER(uint, io, 13), BUFFER(Atomic32, visited, 14),
-    BUFFER(ulong, log, 15), BUFFER(Atomic32, shadow, 16), GRID_INDEX) {
+    BUFFER(ulong, log, 15), BUFFER(uchar, marks, 16), BUFFER(Atomic32, shadow, 17), GRID_INDEX) {
   GRID_INDEX_BODY
   if (index >= 1u) return;
   Worker worker;
   THREAD Worker* w = &worker;
-  heap_bind(w, heap, log, shadow, 0u, params->now);
+  heap_bind(w, heap, log, marks, shadow, 0u, params->now);
   w->book = book; w->roots = roots; w->owner = owner; w->chain = chain; w->used = used; w->remote = remote; w->rules = rules; w->items = stack; w->records = record;
   w->visited = visited;
   pass_begin(w, params, state, 0u);

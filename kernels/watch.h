@@ -1,5 +1,5 @@
 // Who watches the heap during a pass: nobody, as a rule. Lines in front of the text choose otherwise:
-// WATCH_LOG writes down what was written and what was done to slots (record="full"); WATCH_SHADOW remembers who touched
+// WATCH_LOG marks what was written and writes down what was done to slots (record="full"); WATCH_SHADOW remembers who touched
 // each word in this pass, and faults on what the protocol forbids; WATCH_YIELD hands every access to the scheduler of the
 // sim device.
 //
@@ -25,16 +25,17 @@ static bool sim_swap_if32(uint* at, uint seen, uint word);
 static void sim_op(uint op, uint slot, uint side);  // an operation on a slot is about to be done
 #endif
 
-// log: chunks that threads take as they need them, [thread << 32 | which of its chunks][number of items], then items, each
-// kind << 60 | count << 32 | cell
-#define LOG_WRITE 1u   // count cells from cell on were written
-#define LOG_OP 2u      // count: operation | side << 8, on the slot at cell
-#define LOG_EVENT 3u   // the thread's entry number cell begins
-#define LOG_HEAD 8u    // words in front of the chunks: how many there are, how many are taken, LOG_CUT or LOG_LOST
+// log: in front LOG_HEAD words: how many chunks there are, how many are taken, whether one was wanted in vain, bytes of the
+// marks of pages; then chunks that threads take as they need them, [thread << 32 | which of its chunks][number of items],
+// then items, each kind << 60 | count << 32 | cell
+#define LOG_OP 1u      // count: operation | side << 8, on the slot at cell
+#define LOG_ENTRY 2u   // what follows was done for the entry at index cell of the frontier
+#define LOG_HEAD 8u
 #define LOG_CHUNK 64u  // words of a chunk
 #define LOG_ROOM 62u   // items of it
-#define LOG_CUT 1u     // writes were left out: they may take half of the chunks, so that operations have room
-#define LOG_LOST 2u    // operations were left out, too
+
+// marks: a byte for each page of cells, then a byte for each cell: not zero once something there was written in this pass
+#define MARK_SHIFT 12u  // log2 cells of a page
 
 // shadow: in front what was found first; behind it four words per half cell: plain write, plain read, atomic write, atomic
 // read, each with the thread that did it last and the epoch of the pass (the host clears the words when epochs start anew)
@@ -48,74 +49,68 @@ static void sim_op(uint op, uint slot, uint side);  // an operation on a slot is
 
 struct Watch {
   const DEVICE ulong* heap;
-  DEVICE ulong* log;    // null: nobody reads it
+  DEVICE ulong* log;
   DEVICE ulong* chunk;  // what is being filled
-  uint items, chunks;   // items in it; chunks of this thread
-  bool is_cut, is_lost;
+  DEVICE uchar* marks;
+  ulong pages;          // bytes of them that are for pages
+  uint items, chunks;   // items in the chunk; chunks of this thread
+  uint entry;           // that is being run
+  bool is_told, is_lost;
   DEVICE Atomic32* shadow;
   uint me, epoch;
 };
 
-// Take a chunk for an item of some kind; null if there is none left for it.
-FUNC DEVICE ulong* watch_log_take(DEVICE ulong* log, uint kind) {
-  const uint all = (uint)log[0];
-  DEVICE Atomic32* taken = (DEVICE Atomic32*)(log + 1);
-  DEVICE Atomic32* lost = (DEVICE Atomic32*)(log + 2);
-  if (kind == LOG_WRITE && atomic_read(taken) >= all / 2u) {
-    atomic_top(lost, LOG_CUT);
-    return 0;
-  }
-  const uint number = atomic_next(taken, 1u);
-  if (number < all) return log + LOG_HEAD + (ulong)LOG_CHUNK * (ulong)number;
-  atomic_top(lost, kind == LOG_WRITE ? LOG_CUT : LOG_LOST);
-  return 0;
-}
-
-FUNC bool watch_log_room(THREAD Watch* watch, uint kind) {
-  if (kind == LOG_WRITE ? watch->is_cut : watch->is_lost) return false;
+FUNC bool watch_log_room(THREAD Watch* watch) {
+  if (watch->is_lost) return false;
   if (watch->chunk && watch->items < LOG_ROOM) return true;
-  DEVICE ulong* next = watch_log_take(watch->log, kind);
-  if (!next) {
-    watch->is_cut = true;
-    watch->is_lost = kind != LOG_WRITE;
+  const uint all = (uint)watch->log[0], number = atomic_next((DEVICE Atomic32*)(watch->log + 1), 1u);
+  if (number >= all) {
+    atomic_top((DEVICE Atomic32*)(watch->log + 2), 1u);
+    watch->is_lost = true;
     return false;
   }
   if (watch->chunk) watch->chunk[1] = (ulong)watch->items;
-  watch->chunk = next;
-  next[0] = ((ulong)watch->me << 32) | (ulong)watch->chunks;
+  watch->chunk = watch->log + LOG_HEAD + (ulong)LOG_CHUNK * (ulong)number;
+  watch->chunk[0] = ((ulong)watch->me << 32) | (ulong)watch->chunks;
   watch->chunks += 1u;
   watch->items = 0u;
   return true;
 }
 
-FUNC void watch_log(THREAD Watch* watch, uint kind, uint high, uint low) {
-#ifdef WATCH_YIELD
-  if (kind == LOG_OP) sim_op(high & 0xFFu, low, high >> 8);
-#endif
-#ifdef WATCH_LOG
-  if (!watch->log || !watch_log_room(watch, kind)) return;
+FUNC void watch_log_item(THREAD Watch* watch, uint kind, uint high, uint low) {
+  if (!watch_log_room(watch)) return;
   watch->chunk[2u + watch->items] = ((ulong)kind << 60) | ((ulong)high << 32) | (ulong)low;
   watch->items += 1u;
+}
+
+// The thread begins an entry; the log is told once the entry does something.
+FUNC void watch_entry(THREAD Watch* watch, uint index) {
+  watch->entry = index;
+  watch->is_told = false;
+}
+
+FUNC void watch_op(THREAD Watch* watch, uint op, uint slot, uint side) {
+#ifdef WATCH_YIELD
+  sim_op(op, slot, side);
+#endif
+#ifdef WATCH_LOG
+  if (!watch->is_told) watch_log_item(watch, LOG_ENTRY, 0u, watch->entry);
+  watch->is_told = true;
+  watch_log_item(watch, LOG_OP, op | (side << 8), slot);
 #else
-  (void)watch; (void)kind; (void)high; (void)low;
+  (void)watch; (void)op; (void)slot; (void)side;
 #endif
 }
 
-// Cells are often written one after the other: one item for a run of them.
-FUNC void watch_log_write(THREAD Watch* watch, uint cell) {
+FUNC void watch_wrote(DEVICE uchar* marks, ulong pages, uint cell) {
+  DEVICE uchar* page = marks + (cell >> MARK_SHIFT);
+  if (!byte_is_set(page)) byte_set(page);  // many threads share it: to read it costs less
+  byte_set(marks + pages + cell);
+}
+
+FUNC void watch_write(THREAD Watch* watch, uint cell) {
 #ifdef WATCH_LOG
-  if (watch->chunk && watch->items > 0u && !watch->is_cut) {
-    const ulong last = watch->chunk[1u + watch->items];
-    const uint n = (uint)(last >> 32) & 0x0FFFFFFFu, from = (uint)last;
-    if ((uint)(last >> 60) == LOG_WRITE) {
-      if (cell - from < n) return;
-      if (cell - from == n && n < 0x0FFFFFFFu) {
-        watch->chunk[1u + watch->items] = last + ((ulong)1 << 32);
-        return;
-      }
-    }
-  }
-  watch_log(watch, LOG_WRITE, 1u, cell);
+  watch_wrote(watch->marks, watch->pages, cell);
 #else
   (void)watch; (void)cell;
 #endif
@@ -189,7 +184,7 @@ struct Cell {
   void operator=(ulong word) const {
     watch_touch(watch, 2u * index(), 0u);
     watch_touch(watch, 2u * index() + 1u, 0u);
-    watch_log_write(watch, index());
+    watch_write(watch, index());
 #ifdef WATCH_YIELD
     sim_store64(at, word);
 #else
@@ -242,7 +237,7 @@ FUNC uint atomic_read_acquire(Half place) {
 }
 FUNC void atomic_write(Half place, uint word) {
   watch_touch(place.watch, place.index(), 2u);
-  watch_log_write(place.watch, place.index() >> 1);
+  watch_write(place.watch, place.index() >> 1);
 #ifdef WATCH_YIELD
   sim_store32((uint*)place.at, word, false);
 #else
@@ -251,7 +246,7 @@ FUNC void atomic_write(Half place, uint word) {
 }
 FUNC void atomic_write_release(Half place, uint word) {
   watch_touch(place.watch, place.index(), 2u);
-  watch_log_write(place.watch, place.index() >> 1);
+  watch_write(place.watch, place.index() >> 1);
 #ifdef WATCH_YIELD
   sim_store32((uint*)place.at, word, true);
 #else
@@ -260,7 +255,7 @@ FUNC void atomic_write_release(Half place, uint word) {
 }
 FUNC uint atomic_or(Half place, uint bits) {
   watch_touch(place.watch, place.index(), 3u);
-  watch_log_write(place.watch, place.index() >> 1);
+  watch_write(place.watch, place.index() >> 1);
 #ifdef WATCH_YIELD
   return sim_or32((uint*)place.at, bits);
 #else
@@ -269,7 +264,7 @@ FUNC uint atomic_or(Half place, uint bits) {
 }
 FUNC bool atomic_swap_if(Half place, uint seen, uint word) {
   watch_touch(place.watch, place.index(), 3u);
-  watch_log_write(place.watch, place.index() >> 1);
+  watch_write(place.watch, place.index() >> 1);
 #ifdef WATCH_YIELD
   return sim_swap_if32((uint*)place.at, seen, word);
 #else

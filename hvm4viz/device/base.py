@@ -53,6 +53,10 @@ class Kernel(Protocol):
         """Return an entry point for dispatches of one thread: on the host, where the host sees the buffers."""
         return self.function(name)
 
+    def on_host(self, name: str) -> Function:
+        """Return an entry point for dispatches of one thread over memory as the host sees it, not as it is."""
+        return self.serial(name)
+
     def ways(self, name: str) -> tuple[Way, ...]:
         """Return where an entry point can run: first what suits a narrow frontier, last the device itself."""
         return (Way(self.function(name), ""),)

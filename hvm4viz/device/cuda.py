@@ -36,7 +36,7 @@ SLOWNESS: Final = 30.0
 START_NS: Final = 300_000.0
 """What a pass costs there before any work is done: its dispatch, the join over the grid, what the host reads back."""
 
-HOST_ONLY: Final = ("step_depth_first", "join_frontier", "settle_frontier")
+HOST_ONLY: Final = ("step_depth_first", "join_frontier", "settle_frontier", "collect_ops", "collect_deltas")
 """Entry points that the GPU is never asked for."""
 
 PIECE: Final = 1 << 30
@@ -165,6 +165,10 @@ class CudaKernel:
     def serial(self, name: str) -> _HostFunction:
         """Return an entry point on one thread of the host."""
         return _HostFunction(self._device, self._host.serial(name))
+
+    def on_host(self, name: str) -> Function:
+        """Return an entry point on one thread of the host, over the host's side of the buffers."""
+        return self._host.serial(name)
 
     def ways(self, name: str) -> tuple[Way, ...]:
         """Return the host's ways, and the GPU."""

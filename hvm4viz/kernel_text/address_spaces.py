@@ -13,6 +13,8 @@ from typing import Final
 from hvm4viz.kernel_text.metal_text import METAL_VERSION, Finding, compiled, marked
 
 _METAL_STDLIB: Final = """\
+typedef unsigned char uchar;
+typedef unsigned short ushort;
 typedef unsigned int uint;
 typedef unsigned long ulong;
 #define kernel

@@ -28,7 +28,7 @@ _QUALIFIER = re.compile(
     r"(?:\b(?:const|volatile|static|inline|struct|typedef|friend|" + "|".join(SPACES) + r")\b\s*)*$"
 )
 _QUALIFIERS_MAX = 80  # characters in front of a type that are looked at
-_BUILT_IN = ("void", "bool", "char", "short", "int", "uint", "long", "ulong", "size_t")
+_BUILT_IN = ("void", "bool", "char", "uchar", "short", "ushort", "int", "uint", "long", "ulong", "size_t")
 _GUARD = re.compile(r"\s*if \(index >= [^;]*\) return;")
 _SLOT = re.compile(r"\[\[\s*buffer\((\d+)\)\s*\]\]")
 

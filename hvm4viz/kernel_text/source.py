@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from typing import Final
 
 from hvm4viz.rules import Rule, kernel_folder, parse_rule, rule_table
@@ -13,6 +12,7 @@ from hvm4viz.rules import Rule, kernel_folder, parse_rule, rule_table
 _BEFORE = ("dialect.h", "term.h", "layout.h", "watch.h")
 _CORE = ("heap.h", "slot.h", "frontier.h", "fork.h", "moves.h")
 _AFTER = ("lift.h", "step.h", "pass.metal", "join.h", "deal.h")
+_WITH_LOG = ("collect.h",)
 
 WATCHERS: Final = ("log", "shadow", "yield")
 """Who may watch the heap during a pass (``kernels/watch.h``)."""
@@ -42,7 +42,8 @@ def _call(rule: Rule, number: int, indent: str) -> list[str]:
     return [indent + line for line in lines]
 
 
-def _dispatch(rules: Sequence[Rule]) -> str:
+@lru_cache(maxsize=8)  # those who watch share it
+def _dispatch(rules: tuple[Rule, ...]) -> str:
     """Write ``step_dispatch(frame, tag)``: one switch over frames, one over values inside."""
     cells: dict[str, dict[str, list[int]]] = {}
     for number, rule in enumerate(rules):
@@ -143,7 +144,7 @@ class Kernel:
         for name in watchers:
             if name not in WATCHERS:
                 raise ValueError(f"no watcher is named {name!r}; use one of {', '.join(map(repr, WATCHERS))}")
-        return Kernel(self.rules, tuple(w for w in WATCHERS if w in {*self.watchers, *watchers}))
+        return _watched(self, tuple(w for w in WATCHERS if w in {*self.watchers, *watchers}))
 
     def replace(self, rule: str, text: str) -> Kernel:
         """Return a kernel in which one rule's file holds ``text``.
@@ -186,7 +187,7 @@ class Kernel:
         parts += [read(name) for name in _CORE]
         parts += [f"// ==== rules/{rule.file}.h\n{rule.text}" for rule in self.rules]
         parts.append(_dispatch(self.rules))
-        parts += [read(name) for name in _AFTER]
+        parts += [read(name) for name in (*_AFTER, *(_WITH_LOG if "log" in self.watchers else ()))]
         return "\n".join(parts)
 
     @cached_property
@@ -195,6 +196,12 @@ class Kernel:
         if self.watchers:
             return Kernel(self.rules).digest
         return hashlib.sha256(self.text.encode()).hexdigest()
+
+
+@lru_cache(maxsize=16)
+def _watched(kernel: Kernel, watchers: tuple[str, ...]) -> Kernel:
+    """Return one and the same kernel each time, so that its text is put together once."""
+    return Kernel(kernel.rules, watchers)
 
 
 @cache

@@ -1,7 +1,7 @@
 """When a recording at level ``full`` keeps the whole heap, and when the state of the machine.
 
 Between two images the changed cells are enough to know the heap at any pass; from a state the machine can go on. Both
-are kept only when as much else has been recorded meanwhile, so that they never make up most of a recording.
+are kept only when much more else has been recorded meanwhile, so that they make up little of a recording.
 """
 
 from __future__ import annotations
@@ -19,6 +19,9 @@ EVERY_PASSES: Final = 128
 
 EVERY_BYTES: Final = 1 << 20
 """Bytes of changed cells after which an image is due."""
+
+SHARE: Final = 4
+"""Bytes recorded for each byte of an image or state, at least."""
 
 
 class Watched(Protocol):
@@ -72,13 +75,13 @@ class Keyframes:
     def _image(self, record: PassRecord) -> bytes:
         if self._image_passes < EVERY_PASSES and self._changed < EVERY_BYTES:
             return b""
-        if self._changed < IMAGE.itemsize * int(record.cells.sum(dtype=np.int64)):
+        if self._changed < SHARE * IMAGE.itemsize * int(record.cells.sum(dtype=np.int64)):
             return b""
         self._image_passes = self._changed = 0
         return image_of(self._machine.words).tobytes()
 
     def _state(self) -> bytes:
-        is_due = self._state_passes >= EVERY_PASSES and self._recorded >= self._state_size
+        is_due = self._state_passes >= EVERY_PASSES and self._recorded >= SHARE * self._state_size
         if not is_due and not self._machine.has_called:
             return b""
         self._state_passes = self._recorded = 0

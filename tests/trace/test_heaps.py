@@ -92,6 +92,7 @@ def test_a_heap_is_read_only_and_stays_what_it_is(trace: Trace) -> None:
 
 def test_tasks_are_known_where_the_state_was_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(keyframes, "EVERY_PASSES", 3)
+    monkeypatch.setattr(keyframes, "SHARE", 1)
     source = '@main = [%log("ab"), %gnf([1 + 1, 2 + 2]), %log("c")]'
     for program, most in ((PROGRAM, 60), (hv.parse(source), 30)):
         trace = hv.run(program, record="full", max_passes=most, progress=False, on_log=lambda _: None).trace

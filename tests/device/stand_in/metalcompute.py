@@ -29,6 +29,8 @@ BUFFERS_MAX = 31
 FORGOTTEN_MAX = 1 << 22  # larger buffers, such as the heap, keep what was written: part of a lost pass may be there
 
 _METAL_STDLIB = """
+typedef unsigned char uchar;
+typedef unsigned short ushort;
 typedef unsigned int uint;
 typedef unsigned long ulong;
 #define kernel extern "C" __attribute__((visibility("default")))
