@@ -10,13 +10,15 @@ from __future__ import annotations
 import argparse
 import io
 import sys
+import warnings
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, TextIO
 
 from hvm4viz import __version__, commands, options
 from hvm4viz.arguments import ShellParser, add_options
 from hvm4viz.bench.command import add_bench
 from hvm4viz.errors import DeviceError, Hvm4vizError, MachineError, ProgramError
+from hvm4viz.estimate import ResourceNotice
 from hvm4viz.interrupt import INTERRUPTED
 from hvm4viz.streams import complain, flush_notes, flush_output, note
 from hvm4viz.trace_commands import add_trace_commands
@@ -173,5 +175,23 @@ def _command(argv: Sequence[str] | None) -> int:
         given = parser().parse_args(argv)
     except SystemExit as stop:  # after --help, --version, or a mistake
         return stop.code if isinstance(stop.code, int) else commands.USAGE
-    code: int = given.command(given)
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", ResourceNotice)
+        warnings.showwarning = _show_warning
+        code: int = given.command(given)
     return code
+
+
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    del file  # notes go where they go
+    if issubclass(category, ResourceNotice):
+        complain(f"note: {message}")
+    else:
+        note(warnings.formatwarning(message, category, filename, lineno, line).rstrip())

@@ -17,6 +17,7 @@ from hvm4viz.book import Book
 from hvm4viz.collapse import Enumeration
 from hvm4viz.device import Device, open_device
 from hvm4viz.errors import DeviceError, KernelFault
+from hvm4viz.estimate import HeapGauge, notice, shortages
 from hvm4viz.evaluate import Evaluator
 from hvm4viz.events import Observer, PassRecord, RunEnd, RunHeader
 from hvm4viz.frontier import Frontier
@@ -183,6 +184,8 @@ class Execution:
         if isinstance(device, str):
             device = open_device(device, workers=request.workers, seed=request.seed)
         self.device = device
+        for line in shortages(request.machine, request.record, request.trace_limit, request.save):
+            notice(line)
         start = request.start
         self._recorder: Recorder = Recorder(
             request.record, request.trace_limit, request.save, prior=start.prior if start else None
@@ -212,7 +215,7 @@ class Execution:
         self.engine = self.enumeration or self._machine
         self.results: list[Term] = []
         self.totals = start.totals.copy() if start else Totals()
-        self._observers: list[Observer] = [self._recorder, self.totals]
+        self._observers: list[Observer] = [self._recorder, self.totals, HeapGauge(machine)]
         line = progress_for(request.progress)
         self._observers += [line] if line else []
         header = self._header(used)

@@ -291,7 +291,8 @@ def test_a_run_that_outgrows_its_heap_stops_with_a_size_that_would_do(
     trace = tmp_path / "big.hvt"
     shown = Shown(capsys, "run", written(GROWS), "--heap", "1MiB", "-o", str(trace))
     assert (shown.code, shown.out) == (5, "")
-    assert shown.err.startswith("hvm4viz: no free region left")
+    assert "\nhvm4viz: no free region left" in shown.err
+    assert shown.err.startswith("hvm4viz: note: the heap is 9")
     assert "re-run with heap=" in shown.err
     assert hvm4viz.open_trace(trace).meta["status"] == "heap_full"
 

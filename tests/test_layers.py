@@ -19,7 +19,8 @@ LAYERS = (
     {"kernel_text"},
     {"heap", "readback", "regions", "stops"},
     {"device"},
-    {"watch", "deltas"},
+    {"watch"},
+    {"deltas"},
     {
         "kernel_text.address_spaces",
         "kernel_text.functions",
@@ -38,7 +39,7 @@ LAYERS = (
     {"measure"},
     {"figures"},
     {"progress", "widgets"},
-    {"outcome"},
+    {"outcome", "estimate"},
     {"execution", "resume"},
     {"run"},
     {"quiet"},
