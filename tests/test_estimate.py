@@ -14,7 +14,11 @@ from hvm4viz import estimate
 from hvm4viz.estimate import ResourceNotice, memory_needs, shortages, size
 
 GIB = 1 << 30
-GROWING = "@grow = λ{0: []; λ&n. n <> @grow(n - 1)}\n@sum = λ{[]: 0; <>: λh.λt. h + @sum(t)}\n@main = @sum(@grow(20000))"
+GROWING = """
+@grow = λ{0: []; λ&n. n <> @grow(n - 1)}
+@sum = λ{[]: 0; <>: λh.λt. h + @sum(t)}
+@main = @sum(@grow(20000))
+"""
 
 
 def test_each_part_is_told_at_the_levels_that_have_it() -> None:

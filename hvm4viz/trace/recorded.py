@@ -164,6 +164,13 @@ class Recorded:
             "note": self.note,
         }
 
+    @property
+    def schema(self) -> Any:
+        """Columns of its file, a ``pyarrow.Schema``: a row a pass, lists of records for what a pass has many of."""
+        from hvm4viz.trace.format import schema
+
+        return schema(self.level, self.header.blocks * self.header.threads_per_block)
+
     # One value a pass.
 
     @cached_property

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import json
 import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -133,3 +135,11 @@ def test_the_page_names_every_column() -> None:
     page = PAGE.read_text()
     for field in schema("full", 8):
         assert f"`{field.name}`" in page
+
+
+@pytest.mark.parametrize("level", ["counts", "events", "full"])
+def test_a_trace_tells_the_columns_of_its_file(tmp_path: Path, level: str) -> None:
+    ipc: Any = importlib.import_module("pyarrow.ipc")
+    trace = hv.run("@main = 1 + 2", record=level).trace  # type: ignore[arg-type]
+    with ipc.open_file(str(trace.save(tmp_path / "run.hvt"))) as source:
+        assert source.schema.equals(trace.schema)
