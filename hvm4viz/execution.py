@@ -19,7 +19,7 @@ from hvm4viz.device import Device, open_device
 from hvm4viz.errors import DeviceError, KernelFault
 from hvm4viz.estimate import HeapGauge, notice, shortages
 from hvm4viz.evaluate import Evaluator
-from hvm4viz.events import Observer, PassRecord, RunEnd, RunHeader
+from hvm4viz.events import RESUMABLE, Observer, PassRecord, RunEnd, RunHeader
 from hvm4viz.frontier import Frontier
 from hvm4viz.kernel_text.source import Kernel, kernel
 from hvm4viz.machine import Loop
@@ -326,6 +326,8 @@ class Execution:
         if self._recorder.failure is not None:
             message = f"{message}; {self._recorder.failure}".removeprefix("; ")
         stats: Stats = self.totals.finish(time.perf_counter() - self._begun, self.store.cells_used())
+        if stop.status != "failed":  # where anything may have been written
+            self.store.retire()
         return Run(
             program=request.program,
             status=Status(stop.status),
@@ -338,7 +340,7 @@ class Execution:
             device=self.device,
             heap=image,
             cause=self._failure or (self.evaluator.cause if self.evaluator else None),
-            resumer=partial(resume_execution, self),
+            resumer=partial(resume_execution, self) if stop.status in RESUMABLE else None,
         )
 
     def _message(self, stop: Stop) -> str:

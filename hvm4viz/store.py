@@ -179,6 +179,10 @@ class Store:
         step = 8 * self.machine.region_size
         return [(start * step, stop * step) for start, stop in edges.reshape(-1, 2).tolist()]
 
+    def retire(self) -> None:
+        """Let the device use the heap again for another run, once nobody reads it any more."""
+        self.device.keep(self.heap, 8 * self.cells_in_use)
+
     def fetch(self) -> None:
         """Bring the heap and its tables home, for the host to read and write."""
         self.device.fetch(self.heap, self.visited, self.owner, self.chain, self.used, self.remote)

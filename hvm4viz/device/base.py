@@ -130,6 +130,9 @@ class Device(Protocol):
     def push(self, buffer: Buffer, nbytes: int | None = None) -> None:
         """Let the device see what the host wrote into the first bytes of a buffer, wherever it is."""
 
+    def keep(self, buffer: Buffer, nbytes: int) -> None:
+        """Take back a buffer of a run that is over, zero behind the first bytes; somebody may read it still."""
+
     def renew(self) -> int:
         """Open the device again, if that pays; asked between passes.
 

@@ -223,6 +223,7 @@ class Recorder:
         self._seal()
         if self._machine is not None and self._keep and end.status in RESUMABLE:
             self._final_state = self._machine.state()
+        self._machine = self._keyframes = None
         self._end = end
         self._trace = None
         if self._writer is not None:

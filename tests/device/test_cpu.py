@@ -1,0 +1,92 @@
+"""Memory of the cpu device: what a run leaves is used again, but never while somebody reads it."""
+
+from __future__ import annotations
+
+import gc
+
+import numpy as np
+import pytest
+
+import hvm4viz as hv
+from hvm4viz.device import cpu
+from hvm4viz.device.base import view
+from hvm4viz.device.cpu import CpuDevice
+
+GROWS = "@f = λ{0: []; λ&n. [n] <> @f(n - 1)}\n@main = @f(2000)"
+
+
+@pytest.fixture(autouse=True)
+def nothing_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cpu, "_kept", [])
+
+
+def test_a_kept_buffer_comes_back_cleared_and_only_once() -> None:
+    device = CpuDevice(1)
+    buffer = device.buffer(1 << 16)
+    view(buffer, np.uint8)[: 1 << 12] = 7
+    address = buffer.address
+    device.keep(buffer, 1 << 12)
+    del buffer
+
+    again, other = device.buffer(1 << 16), device.buffer(1 << 16)
+
+    assert again.address == address
+    assert other.address != address
+    assert not view(again, np.uint8).any()
+
+
+def test_a_buffer_that_is_read_is_left_alone() -> None:
+    device = CpuDevice(1)
+    buffer = device.buffer(1 << 16)
+    words = view(buffer, np.uint64)
+    words[:4] = 5
+    device.keep(buffer, 32)
+    del buffer
+
+    other = device.buffer(1 << 16)
+
+    assert words[:5].tolist() == [5, 5, 5, 5, 0]
+    assert not view(other, np.uint64).any()
+
+
+def test_other_sizes_and_large_ones_are_fresh(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cpu, "KEPT_BYTES", 100)
+    device = CpuDevice(1)
+    device.keep(device.buffer(1 << 16), 101)
+    assert cpu._kept == []
+    device.keep(device.buffer(1 << 16), 100)
+    device.buffer(1 << 17)
+    assert len(cpu._kept) == 1
+
+
+@pytest.mark.parametrize("record", ["off", "full"])
+def test_runs_in_turn_use_one_heap_and_say_the_same(record: str) -> None:
+    told: list[tuple[str, str]] = []
+    addresses: set[int] = set()
+    gc.disable()  # a finished run must not need the collector to let go
+    try:
+        for _ in range(4):
+            run = hv.run(GROWS, device="cpu", record=record)  # type: ignore[arg-type]
+            told.append((run.text, run.heap.digest()))
+            addresses.add(run.heap.words.ctypes.data)
+            del run
+    finally:
+        gc.enable()
+    assert len(set(told)) == 1
+    assert len(addresses) == 1
+
+
+def test_a_run_that_is_kept_keeps_its_heap() -> None:
+    first = hv.run(GROWS, device="cpu")
+    digest = first.heap.digest()
+    second = hv.run("@main = [1, 2, 3]", device="cpu")
+    assert second.heap.digest() != digest
+    assert first.heap.digest() == digest
+    assert hv.run(GROWS, device="cpu").heap.digest() == digest
+
+
+def test_a_stopped_run_goes_on_after_others() -> None:
+    stopped = hv.run(GROWS, device="cpu", machine=hv.Machine(fuel=100), max_passes=5)
+    hv.run("@main = [1, 2, 3]", device="cpu")
+    whole = hv.run(GROWS, device="cpu", machine=hv.Machine(fuel=100))
+    assert stopped.resume().trace.digest() == whole.trace.digest()
