@@ -176,7 +176,7 @@ def _middle(ask: Callable[[int], Any], passes: Sequence[int]) -> float:
 
 
 def made_up(size: Size, level: Any) -> Trace:
-    """Make a trace up: random entries, a tenth of them deferred, and at level ``full`` random cells changed."""
+    """Make a trace up: random entries, a tenth of them deferred to the next pass, at level ``full`` random changes."""
     from hvm4viz.trace import Recorder
 
     machine = Machine()
@@ -192,7 +192,10 @@ def made_up(size: Size, level: Any) -> Trace:
     words = np.zeros(size.cells, np.uint64)
     record = _pass(size, machine, n_regions)
     for index in range(size.passes):
+        waiting = record.events["loc"][::10].copy()
         record.events["loc"] = rng.integers(1, size.cells, size.entries)
+        again = record.events["loc"][1::10]
+        again[:] = waiting[: again.size]
         deltas = np.empty(0, DELTA)
         if level == "full":
             cells = np.unique(rng.integers(1, size.cells, size.changed))
