@@ -64,7 +64,7 @@ def legend_above(ax: Axes, handles: Sequence[Artist], *words: str, grow: bool = 
     beside = _inches(figure, said, type_size("medium")) + 0.3 if said else 0.0
     is_beside = not is_narrow(figure) and sum(widths) + beside <= box.width * figure.get_figwidth()
     columns = len(names) if is_beside else _columns(widths, room)
-    options: Any = {"handlelength": _HANDLE, "columnspacing": _COLUMN, "handletextpad": _PAD, "borderaxespad": 0.2}
+    options: Any = {"handlelength": _HANDLE, "columnspacing": _COLUMN, "handletextpad": _PAD, "borderaxespad": 0.35}
     if names:
         place: Any = (
             {"loc": "lower right", "bbox_to_anchor": (1, 1)}
@@ -73,7 +73,7 @@ def legend_above(ax: Axes, handles: Sequence[Artist], *words: str, grow: bool = 
         )
         ax.legend(handles=handles, ncols=columns, **place, **options)
     rows = -(-len(names) // columns) if names else 0
-    points = rows * _ROW * size
+    points = (rows * _ROW + 0.15) * size
     taken = caption(ax, *words, points_up=3 if is_beside else points + 3)
     if grow and is_ours(figure):
         needed = max(taken, points / POINTS) if is_beside else taken + points / POINTS

@@ -11,17 +11,20 @@ import tempfile
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from shutil import which
 from typing import Any, Final, Literal
 
 import numpy as np
+from matplotlib.colors import to_rgb
 from numpy.typing import NDArray
 from PIL import Image
 
 from hvm4viz.errors import TraceError
 from hvm4viz.figures.captions import alt_text, provenance
 from hvm4viz.figures.frames import Frames
+from hvm4viz.figures.style import DEFERRED, ERROR, FRONTIER, IDLE, PUBLISHED, REDUCED
 from hvm4viz.limits import FRAME_PIXELS_MAX, FRAMES_MAX
 from hvm4viz.progress import Line, show_for
 from hvm4viz.trace.sparse import check_pass
@@ -30,8 +33,8 @@ from hvm4viz.trace.whole import whole_file
 
 FORMATS: Final = (".gif", ".mp4", ".html")
 
-COLORS_MAX: Final = 128
-"""Colours of a GIF: more than figures have, edges of letters included."""
+SHADES: Final = 16
+"""Steps between the page and each colour of a role: for the edges of lines, and for what is drawn pale."""
 
 PAGE: Final = Path(__file__).with_name("animation.html")
 
@@ -154,9 +157,27 @@ def _shown(frames: Frames, wish: bool | Literal["auto"]) -> Iterator[_Picture]: 
             line.end(how, text=f"frame {done:,} of {len(frames):,}")
 
 
+@cache
+def _palette(page: tuple[float, float, float]) -> Image.Image:
+    """Return colours that are the same in all frames: those of all roles, and the steps from the page to them."""
+    looks = (IDLE, FRONTIER, REDUCED, DEFERRED, PUBLISHED, ERROR)
+    inks = [to_rgb(color) for look in looks for color in (look.color, look.text)]
+    steps = np.linspace(0, 1, SHADES)[:, None]
+    shades = [(1 - steps) * page + steps * np.array(ink) for ink in inks]
+    shades.append((1 - np.linspace(0, 1, 48)[:, None]) * page + np.linspace(0, 1, 48)[:, None] * (1 - np.round(page)))
+    colors = np.round(np.concatenate(shades) * 255).astype(np.uint8)
+    found = Image.new("P", (1, 1))
+    found.putpalette(colors.tobytes())
+    return found
+
+
+def _few_colors(picture: _Picture, page: tuple[float, float, float]) -> Image.Image:
+    return Image.fromarray(picture).quantize(palette=_palette(page), dither=Image.Dither.NONE)
+
+
 def _write_gif(part: Path, pictures: Iterable[_Picture], frames: Frames, fps: float) -> None:
     """Write an endless GIF, frame by frame: what has been written needs no memory."""
-    few = (Image.fromarray(picture).quantize(COLORS_MAX, dither=Image.Dither.NONE) for picture in pictures)
+    few = (_few_colors(picture, frames.page) for picture in pictures)
     first = next(few)
     first.save(
         part, format="GIF", save_all=True, append_images=few, duration=max(round(1000 / fps), 10), loop=0,
@@ -211,7 +232,6 @@ def _write_page(part: Path, pictures: Iterable[_Picture], frames: Frames, fps: f
         page.write(head)
         for at, picture in enumerate(pictures):
             sink = io.BytesIO()
-            few = Image.fromarray(picture).quantize(COLORS_MAX, dither=Image.Dither.NONE)
-            few.save(sink, format="PNG", optimize=True)
+            _few_colors(picture, frames.page).save(sink, format="PNG", optimize=True)
             page.write(f'{"," if at else ""}"{base64.b64encode(sink.getvalue()).decode()}"\n')
         page.write(tail)

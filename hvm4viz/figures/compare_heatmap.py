@@ -121,8 +121,8 @@ def compare_heatmap(
             shorter = "a" if a.n_passes < b.n_passes else "b"
             top = strip or ax
             top.annotate(
-                f"{shorter} ends ", (min(a.n_passes, b.n_passes) - 0.5, 1), xycoords=("data", "axes fraction"), ha="right",
-                va="top", fontsize=type_size("small"), color=ink(ERROR),
+                f"{shorter} ends ", (min(a.n_passes, b.n_passes) - 0.5, 1), xycoords=("data", "axes fraction"),
+                ha="right", va="top", fontsize=type_size("small"), color=ink(ERROR),
                 bbox={"facecolor": mpl.rcParams["axes.facecolor"], "alpha": 0.8, "pad": 0.5, "linewidth": 0},
             )  # fmt: skip
         return figure_of(ax)

@@ -73,7 +73,7 @@ def deferral_age(trace: Trace, *, ax: Axes | None = None) -> Figure:
         ax.set_ylabel("share answered")
         ax.set_ylim(0, 1.04)
         ax.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
-        why = "" if trace.level != "counts" and trace.level != "off" else why_no_events(trace)
+        why = why_no_events(trace) if trace.level in ("off", "counts") else ""
         curves = [] if why else deferral_age_curves(trace)
         if not curves:
             note = why or ("no deferral in any pass" if trace.n_passes else "0 passes: nothing was run")

@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
+import matplotlib as mpl
 import numpy as np
+from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
@@ -47,6 +49,9 @@ class Frames:
         self.trace = trace
         self.passes = passes
         self.size = size
+        with drawing():
+            self.page: tuple[float, float, float] = to_rgb(mpl.rcParams["figure.facecolor"])
+            """Colour of what nothing is drawn on."""
 
     def __len__(self) -> int:
         return len(self.passes)

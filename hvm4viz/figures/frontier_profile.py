@@ -93,6 +93,8 @@ def draw_profile(ax: Axes, trace: Trace) -> None:
     words = ""
     if edges.size > 1 and edges[1] > 1:
         words = f"each step: max of {edges[1]:,} passes"
+    if not trace.n_passes:
+        ax.text(0.5, 0.5, "0 passes: nothing was run", transform=ax.transAxes, ha="center", va="center", alpha=0.7)
     count_axis(ax, "x")
     if not is_log:
         count_axis(ax, "y")

@@ -40,7 +40,8 @@ LOOKS: Final[tuple[Look, ...]] = tuple(_HATCHED.get(name, IDLE) for name in OUTC
 
 def box(ax: Axes, corner: tuple[float, float], width: float, height: float, outcome: int) -> None:
     """Draw a box that stands for entries with this outcome, light enough for words to stand in it."""
-    ax.add_patch(Rectangle(corner, width, height, **paint(LOOKS[outcome]), zorder=2))
+    # An artist, no patch: the limits of the axes are set by those who draw, and looking for them takes time.
+    ax.add_artist(Rectangle(corner, width, height, **paint(LOOKS[outcome]), zorder=2))
 
 
 def box_name(ax: Axes, x: float, y: float, text: str, room: float) -> None:

@@ -155,7 +155,8 @@ def _curve(ax: Axes, curve: ScalingCurve, name: str, at: int) -> None:
     is_again = at >= len(LOOKS)
     ax.errorbar(
         curve.x, curve.median, yerr=np.stack([curve.median - curve.low, curve.high - curve.median]), color=color,
-        ls=line, marker=marker, ms=4.5, mfc="none" if is_again else color, lw=1.2, elinewidth=0.8, capsize=2, label=name,
+        ls=line, marker=marker, ms=4.5, mfc="none" if is_again else color, lw=1.2, elinewidth=0.8, capsize=2,
+        label=name,
     )  # fmt: skip
 
 
