@@ -164,7 +164,8 @@ def _palette(page: tuple[float, float, float]) -> Image.Image:
     inks = [to_rgb(color) for look in looks for color in (look.color, look.text)]
     steps = np.linspace(0, 1, SHADES)[:, None]
     shades = [(1 - steps) * page + steps * np.array(ink) for ink in inks]
-    shades.append((1 - np.linspace(0, 1, 48)[:, None]) * page + np.linspace(0, 1, 48)[:, None] * (1 - np.round(page)))
+    greys = np.linspace(0, 1, 24)[:, None]  # no finer: Pillow looks for the nearest in steps of 8
+    shades.append((1 - greys) * page + greys * (1 - np.round(page)))
     colors = np.round(np.concatenate(shades) * 255).astype(np.uint8)
     found = Image.new("P", (1, 1))
     found.putpalette(colors.tobytes())
@@ -179,10 +180,11 @@ def _write_gif(part: Path, pictures: Iterable[_Picture], frames: Frames, fps: fl
     """Write an endless GIF, frame by frame: what has been written needs no memory."""
     few = (_few_colors(picture, frames.page) for picture in pictures)
     first = next(few)
-    first.save(
-        part, format="GIF", save_all=True, append_images=few, duration=max(round(1000 / fps), 10), loop=0,
-        comment=provenance(frames.trace).encode("ascii", "replace")[:255],
-    )  # fmt: skip
+    with part.open("wb") as sink:  # Pillow does not close a file of its own when it is interrupted
+        first.save(
+            sink, format="GIF", save_all=True, append_images=few, duration=max(round(1000 / fps), 10), loop=0,
+            comment=provenance(frames.trace).encode("ascii", "replace")[:255],
+        )  # fmt: skip
 
 
 def _write_mp4(part: Path, pictures: Iterable[_Picture], frames: Frames, fps: float) -> None:

@@ -20,7 +20,7 @@ from hvm4viz.figures.above import legend_above
 from hvm4viz.figures.entry_boxes import draw_entries, draw_way
 from hvm4viz.figures.layout import figure_of, framed, pixels_of
 from hvm4viz.figures.outcomes import outcome_handles
-from hvm4viz.figures.pass_diagram import ROOM
+from hvm4viz.figures.pass_diagram import BOXES_MANY, ROOM
 from hvm4viz.figures.style import DEFERRED, IDLE, drawing, ink, short_count
 from hvm4viz.figures.thread_rows import ROW_INCHES, ThreadRows, draw_note, draw_thread_axis, thread_rows, why_no_events
 from hvm4viz.measure.deferrals import most_stopping_pass
@@ -100,8 +100,9 @@ def _draw(ax: Axes, rows: ThreadRows, passes: list[int], events: list[NDArray[np
     most = max((int(np.bincount(each).max(initial=0)) for each in row), default=0)
     unit = BOXES / max(most, 1)
     inches = pixels_of(ax)[1] / figure_of(ax).dpi / len(passes) * unit
+    is_many = sum(each.size for each in events) > BOXES_MANY
     for column, (each, y) in enumerate(zip(events, row, strict=True)):
-        draw_entries(ax, each, y, inches=inches, start=column, unit=unit)
+        draw_entries(ax, each, y, inches=inches, start=column, unit=unit, together=is_many)
     ends = [np.bincount(each, minlength=rows.count) * unit for each in row]
     lines = _draw_lines(ax, passes, events, row, ends)
     return [*outcome_handles(int(code) for each in events for code in np.unique(each["outcome"])), *lines]

@@ -97,7 +97,7 @@ class Frames:
         threads = [trace.events(p, p + 1)["thread"] for p in kept]
         involved = np.unique(np.concatenate([np.empty(0, np.uint32), *map(np.unique, threads)]))
         rows = thread_rows(trace, involved, room)
-        return rows, max((int(np.bincount(rows.of(each)).max(initial=0)) for each in threads), default=1)
+        return rows, max([1, *(int(np.bincount(rows.of(each)).max(initial=0)) for each in threads)])
 
     def _pass(self, ax: Any, p: int, rows: ThreadRows, longest: int) -> None:
         trace = self.trace

@@ -42,7 +42,7 @@ ENTRIES: Final[dict[str, tuple[str, str, str, str]]] = {
     ),
     "ownership_map": (
         "Which block owned each region?",
-        "queens",
+        "wide_map",
         'run = hv.run(program, device="cpu", machine=hv.Machine(region_size=256))',
         "ownership_map(run.trace)",
     ),
@@ -75,8 +75,8 @@ ENTRIES: Final[dict[str, tuple[str, str, str, str]]] = {
     "scaling": (
         "How does it scale? Here in passes, the same wherever it runs; `ips` and `speedup` need a quiet machine.",
         "queens",
-        'runs = [hv.run(program, device="cpu", machine=hv.Machine(blocks=n)) for n in (1, 2, 4, 8, 16, 32)]',
-        'scaling(runs, x="blocks", y="passes")',
+        'runs = [hv.run(program, device="cpu", machine=hv.Machine(fuel=n)) for n in (4, 16, 64, 256, 1024)]',
+        'scaling(runs, x="fuel", y="passes")',
     ),
 }
 """Of each figure: the question that it answers, the program, how it is run, and how the figure is drawn."""

@@ -158,9 +158,10 @@ def _draw(ax: Axes, trace: Trace, tree: TermTree, p: int) -> None:
         kinds.add(kind)
         _box(ax, float(x[at]), float(y[at]), caption(facts), int(tree.cells[at]), kind, is_root=at == 0)
         if facts["hidden"]:
+            has_way = bool((tree.parent == at).any())  # its line leaves where the words would stand
             ax.text(
-                x[at] + half + 0.04,
-                y[at],
+                x[at] + half + 0.03,
+                y[at] - (0.09 if has_way else 0.0),
                 f"+{facts['hidden']}",
                 va="center",
                 fontsize=type_size("small"),

@@ -9,10 +9,13 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, Final
 
+import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
-from matplotlib.patches import Patch, Rectangle
+from matplotlib.patches import Patch, PathPatch, Rectangle
+from matplotlib.path import Path
+from numpy.typing import NDArray
 
 from hvm4viz.events import OUTCOMES
 from hvm4viz.figures.style import DEFERRED, ERROR, FRONTIER, IDLE, REDUCED, Look, type_size
@@ -27,7 +30,7 @@ _HATCHED: Final = {
     "returned": replace(FRONTIER, hatch="--"),
     "parked": replace(IDLE, hatch=""),
     "stale": replace(IDLE, hatch="xx"),
-    "aborted": replace(ERROR, hatch=""),
+    "aborted": replace(ERROR, hatch="++"),
     "error": replace(ERROR, hatch="xx"),
 }
 
@@ -42,6 +45,14 @@ def box(ax: Axes, corner: tuple[float, float], width: float, height: float, outc
     """Draw a box that stands for entries with this outcome, light enough for words to stand in it."""
     # An artist, no patch: the limits of the axes are set by those who draw, and looking for them takes time.
     ax.add_artist(Rectangle(corner, width, height, **paint(LOOKS[outcome]), zorder=2))
+
+
+def boxes(ax: Axes, corners: NDArray[np.float64], width: float, height: float, outcome: int) -> None:
+    """Draw equal boxes with this outcome as one shape: their hatch is drawn once."""
+    around = np.array([[0, 0], [width, 0], [width, height], [0, height], [0, 0]])
+    codes = np.array([Path.MOVETO, Path.LINETO, Path.LINETO, Path.LINETO, Path.CLOSEPOLY], np.uint8)
+    path = Path((corners[:, None] + around).reshape(-1, 2), np.tile(codes, len(corners)))
+    ax.add_artist(PathPatch(path, **paint(LOOKS[outcome]), zorder=2))
 
 
 def box_name(ax: Axes, x: float, y: float, text: str, room: float) -> None:

@@ -40,6 +40,9 @@ OWNER_INCHES: Final = 0.82
 ENTRIES_MIN: Final = 5
 """Least length of the axis: one entry is no bar across the picture."""
 
+BOXES_MANY: Final = 100
+"""Entries from which on the boxes of an outcome are one shape."""
+
 _DEFERRED, _CONTENDED = OUTCOMES.index("deferred"), OUTCOMES.index("contended")
 _WAITS: Final = tuple(REASONS.index(name) for name in ("busy", "claim"))
 _LINES: Final = {False: "-", True: "--"}
@@ -112,7 +115,7 @@ def draw_pass(
     lane = longest + (beside - OWNER_INCHES) / inch
     ax.set_xlim(0, inches / inch)
     draw_thread_axis(ax, rows)
-    draw_entries(ax, events, row, inches=inch)
+    draw_entries(ax, events, row, inches=inch, together=events.size > BOXES_MANY)
     kinds: list[bool] = []
     if stops.size:
         target = rows.of(owner_threads(trace, events["slot"][stops], p))

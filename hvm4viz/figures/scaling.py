@@ -24,8 +24,8 @@ from hvm4viz.measure.scaling import Scaling, ScalingCurve, as_columns
 from hvm4viz.measure.scaling import scaling as curves_of
 
 LOOKS: Final = (
-    ("#0072B2", "o", "-"), ("#E69F00", "s", "--"), ("#009E73", "^", "-."), ("#CC79A7", "D", ":"),
-    ("#D55E00", "v", (0, (5, 1, 1, 1, 1, 1))), ("#56B4E9", "P", (0, (3, 1))), ("#8a8a8a", "X", (0, (1, 1))),
+    ("#0072B2", "o", "-"), ("#E69F00", "s", "--"), ("#009E73", "^", "-."), ("#56B4E9", "P", (0, (3, 1))),
+    ("#D55E00", "v", (0, (5, 1, 1, 1, 1, 1))), ("#CC79A7", "D", ":"), ("#8a8a8a", "X", (0, (1, 1))),
 )  # fmt: skip
 """Colours of Okabe and Ito, each with a marker and a line of its own; after the last one they begin again."""
 

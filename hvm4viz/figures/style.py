@@ -205,7 +205,7 @@ def diverging_map() -> Colormap:
     """
     stops = ("#08306b", "#7fb3da", ZERO_COLOR, "#f0a283", "#c8442e")
     if is_dark():
-        stops = ("#8fd0ff", "#2f5878", ZERO_DARK, "#7c4436", "#ff9d80")
+        stops = ("#8fd0ff", "#2f5878", ZERO_DARK, "#7c4436", "#e0603c")
     return LinearSegmentedColormap.from_list("differences", list(zip((0, 0.46, 0.5, 0.54, 1), stops, strict=True)))
 
 
