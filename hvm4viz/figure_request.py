@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 
 FORMATS: Final = (".png", ".pdf", ".svg")
 
-_REQUEST: Final = re.compile(r"(\w*)((?:,[\w-]+(?:=[^,=]*)?)*)(?:=(.*))?", re.DOTALL)
-"""``KIND[,OPTION[=VALUE]...][=FILE]``"""
+_SWITCHES: Final = "|".join(option.flags[-1].removeprefix("--") for option in FIGURE if option.kind is None)
+_REQUEST: Final = re.compile(rf"(\w*)((?:,(?:{_SWITCHES})\b|,[\w-]+=[^,=]*)*)(?:=(.*))?", re.DOTALL)
+"""``KIND[,SWITCH or ,OPTION=VALUE...][=FILE]``"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,19 +175,13 @@ def _style(look: dict[str, Any]) -> dict[str, Any]:
 
 def _read(word: str) -> tuple[Option, Any]:
     """Read one word of a request: ``NAME=VALUE``, or ``NAME`` alone for a switch."""
-    name, has_value, text = word.partition("=")
+    name, _, text = word.partition("=")
     known = {option.flags[-1].removeprefix("--"): option for option in FIGURE}
     option = known.get(name)
     if option is None:
         raise ValueError(f"no option {name!r} of figures{nearest(name, list(known))}; there are: {', '.join(known)}")
     if option.kind is None:
-        if has_value:
-            raise ValueError(f"option {name!r} of a figure takes no value; write it alone")
         return option, True
-    if not has_value:
-        raise ValueError(
-            f"option {name!r} of a figure needs a value: {name}={option.metavar or '|'.join(option.choices)}"
-        )
     try:
         value = option.kind(text)
     except argparse.ArgumentTypeError as error:
