@@ -7,11 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.csv
-import pyarrow.feather
-import pyarrow.parquet
 import pytest
 from PIL import Image
+from pyarrow import csv, feather, parquet
 
 from hvm4viz.cli import main
 from hvm4viz.figure_request import figure_kinds
@@ -48,7 +46,7 @@ OPTIONS: dict[str, list[str]] = {
 def table(tmp_path: Path) -> Path:
     rows = {"program": ["a"] * 4, "blocks": [1, 2, 1, 2], "repeat": [0, 0, 1, 1], "seconds": [4.0, 2.0, 5.0, 2.5]}
     path = tmp_path / "runs.parquet"
-    pa.parquet.write_table(pa.table(rows), path)
+    parquet.write_table(pa.table(rows), path)
     return path
 
 
@@ -81,8 +79,8 @@ def test_the_venue_sets_the_width(options: list[str], pixels: int, tmp_path: Pat
 
 @pytest.mark.parametrize("ending", ["parquet", "arrow", "csv"])
 def test_tables_of_runs_may_have_any_usual_format(ending: str, table: Path, tmp_path: Path) -> None:
-    rows, path = pa.parquet.read_table(table), tmp_path / f"a.{ending}"
-    {"parquet": pa.parquet.write_table, "arrow": pa.feather.write_feather, "csv": pa.csv.write_csv}[ending](rows, path)
+    rows, path = parquet.read_table(table), tmp_path / f"a.{ending}"
+    {"parquet": parquet.write_table, "arrow": feather.write_feather, "csv": csv.write_csv}[ending](rows, path)
     assert main(["figure", str(path), "scaling", str(tmp_path / "a.svg"), "--x", "blocks", "--y", "seconds"]) == 0
 
 

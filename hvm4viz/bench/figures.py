@@ -98,7 +98,7 @@ def measure_figures(
 
 def _draw(name: str, trace: Trace, other: Trace | None = None) -> None:
     """Draw a figure down to its pixels."""
-    draw = figure_kinds()[name]
+    draw: Callable[..., Any] = figure_kinds()[name]
     takes = subject_of(draw)
     subject: Any = trace
     if takes == "runs":  # as many rows as the trace has passes

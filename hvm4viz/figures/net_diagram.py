@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -13,46 +12,24 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.patches import FancyArrowPatch, FancyBboxPatch, Patch
+from matplotlib.patches import FancyArrowPatch, Patch
 
 from hvm4viz.figures.above import legend_above
 from hvm4viz.figures.layout import describe, figure_of, heading, new_figure, pixels_of, place
+from hvm4viz.figures.net_boxes import BOX_INCHES, KINDS, caption, draw_box, kind_of
 from hvm4viz.figures.outcomes import paint
 from hvm4viz.figures.style import (
-    DEFERRED,
-    FRONTIER,
     IDLE,
     PUBLISHED,
-    REDUCED,
-    Look,
     drawing,
     ink,
-    plain_text,
     type_size,
 )
-from hvm4viz.limits import AUTO_LABEL_START
 from hvm4viz.measure.term_tree import TermTree, term_tree
-from hvm4viz.term import Tag, tag_of
 from hvm4viz.trace.trace import Trace
 
 PITCH_INCHES: Final = (0.36, 0.66)
 """Height and width that a node takes, its way to the next one included."""
-
-BOX_INCHES: Final = (0.28, 0.52)
-"""Height and width of a box: two lines of nine letters."""
-
-LETTERS_MAX: Final = 9
-
-_KINDS: Final[tuple[tuple[str, Look], ...]] = (
-    ("value", replace(REDUCED, hatch="")),
-    ("eliminator", replace(FRONTIER, hatch="")),
-    ("copy", replace(DEFERRED, hatch="")),
-    ("frame of a task", replace(FRONTIER, hatch="xx")),
-    ("closure or name", replace(IDLE, hatch="")),
-)
-_VALUES: Final = frozenset({Tag.LAM, Tag.SUP, Tag.ERA, Tag.MAT, Tag.NUM, Tag.SWI, Tag.USE, Tag.ANY, Tag.INC})
-_COPIES: Final = frozenset({Tag.DP0, Tag.DP1, Tag.DUP})
-_NAMES: Final = frozenset({Tag.ALO, Tag.REF, Tag.NAM, Tag.VAR, Tag.BJV, Tag.DRY, Tag.PRI})
 
 
 def net_diagram(
@@ -154,9 +131,9 @@ def _draw(ax: Axes, trace: Trace, tree: TermTree, p: int) -> None:
         ax.add_patch(arrow)
     kinds: set[int] = set()
     for at, facts in enumerate(tree.facts):
-        kind = _kind(facts)
+        kind = kind_of(facts)
         kinds.add(kind)
-        _box(ax, float(x[at]), float(y[at]), caption(facts), int(tree.cells[at]), kind, is_root=at == 0)
+        draw_box(ax, float(x[at]), float(y[at]), caption(facts), int(tree.cells[at]), kind, is_root=at == 0)
         if facts["hidden"]:
             has_way = bool((tree.parent == at).any())  # its line leaves where the words would stand
             ax.text(
@@ -171,52 +148,7 @@ def _draw(ax: Axes, trace: Trace, tree: TermTree, p: int) -> None:
     hidden = sum(facts["hidden"] for facts in tree.facts)
     where = "at the end" if p == trace.n_passes else f"at the start of pass {p:,}"
     words = f"{tree.cells.size:,} cells from cell {tree.cells[0]:,} on, {where}"
-    handles: list[Artist] = [Patch(label=_KINDS[kind][0], **paint(_KINDS[kind][1])) for kind in sorted(kinds)]
+    handles: list[Artist] = [Patch(label=KINDS[kind][0], **paint(KINDS[kind][1])) for kind in sorted(kinds)]
     if tree.others:
         handles.append(Line2D([], [], color=ink(PUBLISHED), ls=(0, (4, 2)), label="also points to"))
     legend_above(ax, handles, words, "+n: n more cells, not shown" if hidden else "")
-
-
-def caption(facts: dict[str, Any]) -> str:
-    """Write a word in few letters: a tag with its label or operator, a number, or a name.
-
-    Parameters
-    ----------
-    facts : dict
-        Of a node of ``Trace.graph``.
-    """
-    tag, label = str(facts["tag"]), int(facts["label"])
-    if not tag:
-        return "empty"
-    if tag == "NUM":
-        return plain_text(str(facts["value"]), chars_max=LETTERS_MAX)
-    if label >= 0:
-        shown = f"F{label - AUTO_LABEL_START}" if label >= AUTO_LABEL_START else str(label)
-        return plain_text(f"{tag.removeprefix('F_')} {shown}", chars_max=LETTERS_MAX)
-    name = str(facts["name"])
-    if tag.startswith("F_") or tag == "ALO" or not name:
-        return plain_text(tag.removeprefix("F_"), chars_max=LETTERS_MAX)
-    return plain_text(f"OP2 {name}" if tag == "OP2" else name, chars_max=LETTERS_MAX)
-
-
-def _kind(facts: dict[str, Any]) -> int:
-    tag = tag_of(int(facts["word"]))
-    if facts["is_frame"]:
-        return 3
-    if tag in _VALUES or Tag.C00 <= tag <= Tag.C16:
-        return 0
-    if tag in _COPIES:
-        return 2
-    return 4 if tag in _NAMES or not facts["tag"] else 1
-
-
-def _box(ax: Axes, x: float, y: float, text: str, cell: int, kind: int, *, is_root: bool) -> None:
-    high, wide = BOX_INCHES
-    look = paint(_KINDS[kind][1]) | ({"linewidth": 1.8} if is_root else {})
-    shape = "round,pad=0,rounding_size=0.07" if kind in (0, 4) else "square,pad=0"
-    ax.add_patch(FancyBboxPatch((x - wide / 2, y - high / 2), wide, high, boxstyle=shape, zorder=3, **look))
-    size, paper = type_size("small"), {"facecolor": "white", "alpha": 0.75, "pad": 0.3, "linewidth": 0}
-    behind: Any = {"bbox": paper} if _KINDS[kind][1].hatch else {}
-    words: Any = {"ha": "center", "va": "center", "fontsize": size, "zorder": 4, "parse_math": False, **behind}
-    ax.text(x, y - 0.058, text, color="#111111", **words)
-    ax.text(x, y + 0.07, str(cell), color="#4a4a4a", **words)

@@ -47,7 +47,7 @@ def box(ax: Axes, corner: tuple[float, float], width: float, height: float, outc
     ax.add_artist(Rectangle(corner, width, height, **paint(LOOKS[outcome]), zorder=2))
 
 
-def boxes(ax: Axes, corners: NDArray[np.float64], width: float, height: float, outcome: int) -> None:
+def boxes(ax: Axes, corners: NDArray[np.floating[Any]], width: float, height: float, outcome: int) -> None:
     """Draw equal boxes with this outcome as one shape: their hatch is drawn once."""
     around = np.array([[0, 0], [width, 0], [width, height], [0, height], [0, 0]])
     codes = np.array([Path.MOVETO, Path.LINETO, Path.LINETO, Path.LINETO, Path.CLOSEPOLY], np.uint8)

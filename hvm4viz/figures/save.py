@@ -59,7 +59,7 @@ def save(
     if svg_text not in ("paths", "text"):
         raise ValueError(f"svg_text={svg_text!r}: must be 'paths' or 'text'")
     paths = [path.with_name(f"{path.name}.{name}") for name in formats]
-    settings: dict[str, Any] = {
+    settings: Any = {
         "svg.hashsalt": "hvm4viz" if reproducible else None,
         "svg.fonttype": "none" if svg_text == "text" else "path",
         "pdf.fonttype": 42,  # TrueType: what publishers take

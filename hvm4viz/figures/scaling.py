@@ -20,7 +20,8 @@ from hvm4viz.figures.above import legend_above
 from hvm4viz.figures.captions import plural
 from hvm4viz.figures.layout import BOTTOM, count_labels, figure_of, new_figure, pixels_of, place, write_heading
 from hvm4viz.figures.style import IDLE, drawing, ink, plain_text, short_count
-from hvm4viz.measure.scaling import Scaling, ScalingCurve, as_columns
+from hvm4viz.measure.run_table import as_columns
+from hvm4viz.measure.scaling import Scaling, ScalingCurve
 from hvm4viz.measure.scaling import scaling as curves_of
 
 LOOKS: Final = (

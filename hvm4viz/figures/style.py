@@ -169,9 +169,8 @@ def drawing(size: tuple[float, float] = (9.0, 4.2)) -> Generator[tuple[float, fl
 
 def type_size(name: Literal["small", "medium", "large"]) -> float:
     """Return a type size in points, while a figure is drawn: 7 to 9 in print, a little more on screens."""
-    return float(
-        mpl.rcParams[{"small": "legend.fontsize", "medium": "axes.titlesize", "large": "figure.titlesize"}[name]]
-    )
+    settings: Any = mpl.rcParams
+    return float(settings[{"small": "legend.fontsize", "medium": "axes.titlesize", "large": "figure.titlesize"}[name]])
 
 
 def is_dark() -> bool:

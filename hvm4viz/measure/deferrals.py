@@ -65,7 +65,7 @@ def deferral_age_curves(trace: Trace) -> list[AgeCurve]:
         If no events were recorded.
     """
     found = trace.deferrals()
-    reasons = np.unique(found["reason"]).tolist() if found.size else []
+    reasons: list[int] = np.unique(found["reason"]).tolist()
     curves = [_age_curve("", found["age"])] if found.size else []
     if len(reasons) > 1:
         curves += [_age_curve(REASONS[code], found["age"][found["reason"] == code]) for code in reasons]

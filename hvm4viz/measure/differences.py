@@ -100,7 +100,7 @@ def _sparse_differences(
             keys.append(np.asarray(passes, np.int64) * n_regions + np.asarray(regions, np.int64))
             weights.append(sign * np.asarray(counts, np.float64))
     found, place = np.unique(np.concatenate(keys), return_inverse=True)
-    more = np.bincount(place, np.concatenate(weights), found.size)
+    more = np.bincount(place, np.concatenate(weights), found.size).astype(np.float64)
     found, more = found[more != 0], more[more != 0]
     return *np.divmod(found, max(n_regions, 1)), more
 

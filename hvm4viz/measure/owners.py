@@ -78,8 +78,9 @@ def owner_map(trace: Trace, *, shape: tuple[int, int] = (512, 512)) -> OwnerMap:
         first = trace.header.regions[:n_regions]
         owners[: first.size] = first
         given, done = trace.given, 0
-        for column, end in enumerate(columns[1:].tolist()):
-            upto = int(np.searchsorted(given["pass"], end - 1))  # those given before the last pass of the bin
+        passes: NDArray[np.int64] = given["pass"]
+        for column, end in enumerate(columns[1:]):
+            upto = int(np.searchsorted(passes, int(end) - 1))  # those given before the last pass of the bin
             owners[given["region"][done:upto]] = given["block"][done:upto]
             done = upto
             low, high = np.minimum.reduceat(owners, rows[:-1]), np.maximum.reduceat(owners, rows[:-1])

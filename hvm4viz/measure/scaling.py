@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
+
+from hvm4viz.measure.run_table import as_columns
 
 GROUPS: Final = ("program", "device")
 """Columns whose values have a curve each, where a table has them."""
@@ -103,45 +105,11 @@ def scaling(runs: Any, x: str = "regions", y: str = "ips", *, by: Sequence[str] 
     usable = _has_ended_well(table, along.size) & np.isfinite(along) & np.isfinite(values)
     keys = list(zip(*([str(value) for value in table[name]] for name in groups), strict=True))
     keys = keys or [()] * along.size
-    curves = []
+    curves: list[ScalingCurve] = []
     for group in dict.fromkeys(key for key, is_used in zip(keys, usable.tolist(), strict=True) if is_used):
         mine = usable & np.array([key == group for key in keys])
         curves.append(_curve(group, along[mine], values[mine], is_speedup=is_worked_out and y == "speedup"))
     return Scaling(tuple(curves), groups, int(usable.sum()), int((~usable).sum()))
-
-
-def as_columns(runs: Any) -> dict[str, list[Any]]:
-    """Return the columns of a table, a mapping, or of what is known of each of a sequence of runs."""
-    if hasattr(runs, "column_names"):
-        return {name: runs.column(name).to_pylist() for name in runs.column_names}
-    if isinstance(runs, Mapping):
-        return {str(name): list(column) for name, column in runs.items()}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
-    return _columns_of_runs(runs)
-
-
-def _columns_of_runs(runs: Iterable[Any]) -> dict[str, list[Any]]:
-    rows: list[dict[str, Any]] = []
-    for run in runs:
-        if not all(hasattr(run, name) for name in ("trace", "stats", "machine", "device")):
-            raise ValueError(f"scaling: {type(run).__name__} is no run; give a table, or a list of runs")
-        files = [name for name, _ in run.trace.header.source]
-        rows.append(
-            {
-                "program": files[0].strip("<>").replace("\\", "/").rsplit("/", 1)[-1] if files else "a heap",
-                "device": str(run.device.name).partition(" (")[0],
-                **run.machine.settings(),
-                "regions": run.trace.n_regions,
-                **{name: getattr(run.stats, name) for name in _STATS},
-                "seconds": run.stats.wall_s,
-                "status": str(run.status),
-            }
-        )
-    return {name: [row[name] for row in rows] for name in rows[0]} if rows else {}
-
-
-_STATS: Final = (
-    "passes", "interactions", "deferrals", "max_frontier", "mean_frontier", "parallelism", "cells_used", "device_s",
-)  # fmt: skip
 
 
 def _numbers(name: str, column: Sequence[Any]) -> NDArray[np.float64]:

@@ -57,7 +57,7 @@ def term_tree(trace: Trace, p: int, *, root: int | None = None, depth: int = 6, 
     ValueError
         If ``depth`` or ``max_nodes`` is out of range.
     """
-    graph = trace.graph(p, root=root, depth=depth, max_nodes=max_nodes)
+    graph: Any = trace.graph(p, root=root, depth=depth, max_nodes=max_nodes)
     cells: list[int] = list(graph.nodes)  # nearest first
     index = {cell: at for at, cell in enumerate(cells)}
     parent, steps, field = [-1] * len(cells), [0] * len(cells), [""] * len(cells)

@@ -12,6 +12,7 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 from PIL import Image
 
 from hvm4viz import figures
@@ -43,7 +44,7 @@ def drawn_texts(figure: Figure) -> list[Any]:
             low, high = sorted(axis.get_view_interval())
             hidden = [tick for tick in axis.get_major_ticks() if not low <= tick.get_loc() <= high]
             beyond |= {label for tick in hidden for label in (tick.label1, tick.label2)}
-    found = figure.findobj(mpl.text.Text)
+    found: list[Any] = figure.findobj(Text)
     return [text for text in found if text.get_visible() and text.get_text() and text not in beyond]
 
 
@@ -98,7 +99,8 @@ def test_words_above_the_axes_do_not_lie_on_each_other(name: str, width: Any) ->
             figure = FIGURES[name](trace)
         figure.canvas.draw()
         boxes: list[Any] = [text.get_window_extent() for text in figure.texts]
-        for ax in figure.axes:
+        axes: list[Any] = list(figure.axes)
+        for ax in axes:
             legend = ax.get_legend()
             boxes += [legend.get_window_extent()] if legend else []
             boxes += [ax._left_title.get_window_extent()] if ax._left_title.get_text() else []

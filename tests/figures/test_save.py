@@ -80,7 +80,7 @@ def test_fonts_are_embedded_as_truetype_alone(name: str, tmp_path: Path) -> None
 
 @pytest.mark.parametrize(("venue", "width"), WIDTHS)
 def test_pages_are_exactly_as_wide_as_a_column(venue: Any, width: Any, tmp_path: Path) -> None:
-    mine = {"savefig.bbox": "tight", "savefig.pad_inches": 1, "savefig.dpi": 33}
+    mine: Any = {"savefig.bbox": "tight", "savefig.pad_inches": 1, "savefig.dpi": 33}
     for name in ("overview", "pass_diagram", "scaling"):
         with figures.style(venue, width):
             figure = FIGURES[name](worked_example())
