@@ -101,6 +101,7 @@ def lines(name: str) -> str:
         (
             "import hvm4viz as hv",
             "from hvm4viz import figures",
+            "",  # as formatters have it
             f'program = hv.load("notebooks/programs/{program}.hvm4")',
             run,
             f'figures.save(figures.{draw}, "{name}", formats=("png",))',

@@ -31,7 +31,7 @@ _HATCHED: Final = {
     "parked": replace(IDLE, hatch=""),
     "stale": replace(IDLE, hatch="xx"),
     "aborted": replace(ERROR, hatch="++"),
-    "error": replace(ERROR, hatch="xx"),
+    "error": replace(ERROR, hatch="oo"),
 }
 
 DIGIT_INCHES: Final = 0.071

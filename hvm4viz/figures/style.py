@@ -170,7 +170,8 @@ def drawing(size: tuple[float, float] = (9.0, 4.2)) -> Generator[tuple[float, fl
 def type_size(name: Literal["small", "medium", "large"]) -> float:
     """Return a type size in points, while a figure is drawn: 7 to 9 in print, a little more on screens."""
     settings: Any = mpl.rcParams
-    return float(settings[{"small": "legend.fontsize", "medium": "axes.titlesize", "large": "figure.titlesize"}[name]])
+    size = settings[{"small": "legend.fontsize", "medium": "axes.titlesize", "large": "figure.titlesize"}[name]]
+    return font_manager.FontProperties(size=size).get_size_in_points()
 
 
 def is_dark() -> bool:
