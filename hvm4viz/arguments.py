@@ -8,7 +8,7 @@ import re
 from collections.abc import Collection, Sequence
 from typing import Any, NoReturn
 
-from hvm4viz.options import GROUPS, Door, options
+from hvm4viz.options import FIGURE, GROUPS, Door, Option, options
 from hvm4viz.settings import Machine
 
 
@@ -20,19 +20,32 @@ def add_options(parser: argparse.ArgumentParser, door: Door, *, only: Collection
             continue
         group = parser.add_argument_group(title)
         for option in chosen:
-            text = option.help.replace("%", "%%")
-            if option.kind is None:
-                group.add_argument(*option.flags, dest=option.dest, action="store_true", default=None, help=text)
-                continue
-            group.add_argument(
-                *option.flags,
-                dest=option.dest,
-                type=option.kind,
-                choices=option.choices or None,
-                metavar=option.metavar,
-                action="append" if option.many else "store",
-                help=text,
-            )
+            _add(group, option)
+
+
+def add_figure_options(parser: argparse.ArgumentParser, takes: Collection[str]) -> None:
+    """Add the options of figures that set one of these names, and those of the style."""
+    for title, target in (("figure", "figure"), ("style", "style")):
+        group = parser.add_argument_group(title)
+        for option in FIGURE:
+            if option.target == target and option.dest in takes:
+                _add(group, option)
+
+
+def _add(group: Any, option: Option) -> None:
+    text = option.help.replace("%", "%%")
+    if option.kind is None:
+        group.add_argument(*option.flags, dest=option.dest, action="store_true", default=None, help=text)
+        return
+    group.add_argument(
+        *option.flags,
+        dest=option.dest,
+        type=option.kind,
+        choices=option.choices or None,
+        metavar=option.metavar,
+        action="append" if option.many else "store",
+        help=text,
+    )
 
 
 def run_arguments(given: argparse.Namespace, door: Door) -> dict[str, Any]:

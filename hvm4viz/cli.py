@@ -19,6 +19,7 @@ from hvm4viz.arguments import ShellParser, add_options
 from hvm4viz.bench.command import add_bench
 from hvm4viz.errors import DeviceError, Hvm4vizError, MachineError, ProgramError
 from hvm4viz.estimate import ResourceNotice
+from hvm4viz.figure_commands import add_figure_commands
 from hvm4viz.interrupt import INTERRUPTED
 from hvm4viz.streams import complain, flush_notes, flush_output, note
 from hvm4viz.trace_commands import add_trace_commands
@@ -68,11 +69,7 @@ def parser() -> argparse.ArgumentParser:
     verify.add_argument("trace", metavar="TRACE", help="a .hvt file")
     verify.set_defaults(command=commands.verify)
 
-    figure = verbs.add_parser("figure", help="draw a figure of a trace", description="Draw a figure of a trace.")
-    figure.add_argument("trace", metavar="TRACE", help="a .hvt file")
-    figure.add_argument("kind", metavar="KIND", help="which figure, such as overview")
-    figure.add_argument("out", metavar="OUT", help="file to write: .png, .pdf or .svg")
-    figure.set_defaults(command=commands.figure)
+    add_figure_commands(verbs)
 
     view = verbs.add_parser(
         "view",

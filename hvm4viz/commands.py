@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from hvm4viz.arguments import run_arguments
+from hvm4viz.figure_request import requested_figures
 from hvm4viz.interrupt import INTERRUPTED
 from hvm4viz.limits import PROGRAM_BYTES_MAX
-from hvm4viz.outputs import check_page, requested_figures, write_view
+from hvm4viz.outputs import check_page, write_view
 from hvm4viz.streams import complain, note, put
 from hvm4viz.widgets.summary import count, summary
 
@@ -173,15 +174,6 @@ def verify(given: argparse.Namespace) -> int:
     found = open_trace(given.trace).verify()
     put(str(found))
     return OK if found.ok else DIFFERENT
-
-
-def figure(given: argparse.Namespace) -> int:
-    """Draw a figure of a trace."""
-    from hvm4viz.trace import open_trace
-
-    (request,) = requested_figures([f"{given.kind}={given.out}"])
-    request.write(open_trace(given.trace), Path(given.out))
-    return OK
 
 
 def view(given: argparse.Namespace) -> int:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
+from hvm4viz.figure_request import figure_kinds
 from hvm4viz.options import options
-from hvm4viz.outputs import figure_kinds
 from hvm4viz.preferences import DEFAULTS
 
 if TYPE_CHECKING:

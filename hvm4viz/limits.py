@@ -27,3 +27,9 @@ PROGRAM_BYTES_MAX: Final = 64 << 20
 
 FILES_MAX: Final = 10_000
 """Files of one program: stops a generated chain of includes, far above any real one."""
+
+FRAMES_MAX: Final = 2_000
+"""Frames of an animation unless ``stride`` says how many passes to skip: some minutes of drawing, and of watching."""
+
+FRAME_PIXELS_MAX: Final = 4096
+"""Pixels of a side of an animation: what players and encoders of MP4 take."""

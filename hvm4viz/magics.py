@@ -20,7 +20,8 @@ from IPython.display import display  # pyright: ignore[reportUnknownVariableType
 from hvm4viz.arguments import add_options, explain, nearest, run_arguments
 from hvm4viz.completion import Event, completions
 from hvm4viz.errors import Hvm4vizError
-from hvm4viz.outputs import FigureRequest, check_page, requested_figures, view_options, write_view
+from hvm4viz.figure_request import FigureRequest, requested_figures
+from hvm4viz.outputs import check_page, view_options, write_view
 from hvm4viz.trace import Trace, open_trace
 from hvm4viz.widgets.escape import terminal_text
 from hvm4viz.widgets.summary import problem
@@ -49,7 +50,8 @@ Everything else is a line::
     %hvm4 run FILE [OPTIONS]         run a program from a file, with these same options
     %hvm4 view NAME                  show the run or trace bound to NAME, or one from a .hvt file
     %hvm4 compare A B                show two of them beside each other
-    %hvm4 figure NAME KIND [FILE]    draw a figure of the run or trace bound to NAME
+    %hvm4 figure NAME KIND [FILE]    draw a figure of the run or trace bound to NAME; KIND may have options:
+                                     pass_diagram,pass=3,venue=acm
     %hvm4 books                      list the definitions saved by --name
     %hvm4 devices                    list the devices
     %hvm4 doctor                     look for what is missing, and say how to put it right

@@ -16,7 +16,7 @@ from hvm4viz.run import run
 from hvm4viz.settings import CHOICES, Machine, parse_size
 
 Door = Literal["cell", "shell"]
-Target = Literal["machine", "run", "door"]
+Target = Literal["machine", "run", "door", "figure", "style"]
 
 BOTH: Final[tuple[Door, ...]] = ("cell", "shell")
 CELL: Final[tuple[Door, ...]] = ("cell",)
@@ -28,6 +28,10 @@ VIEWS: Final = ("auto", "widget", "static", "table", "text", "none")
 PANELS: Final = ("overview", "heap", "inspector", "events")
 
 
+PASS_LIST_MAX: Final = 10_000_000
+"""Most passes that a list may name: more than a run has unless it is asked for."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Option:
     """One option.
@@ -36,8 +40,8 @@ class Option:
     ----------
     flags : tuple of str
         Short form first, if there is one.
-    target : {"machine", "run", "door"}
-        Whose setting it is: ``Machine``'s, ``run``'s, or that of the door it came through.
+    target : {"machine", "run", "door", "figure", "style"}
+        Whose setting it is: ``Machine``'s, ``run``'s, that of the door it came through, a figure's or ``style``'s.
     dest : str
         Name of that setting.
     help : str
@@ -155,6 +159,13 @@ def _seconds(text: str) -> float:
     return seconds
 
 
+def _rate(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} must be a number") from None
+
+
 def _pixels(text: str) -> int:
     if not text.isdigit() or not 320 <= int(text) <= 2000:
         raise argparse.ArgumentTypeError(f"{text!r} must be a number of pixels from 320 to 2,000")
@@ -180,6 +191,28 @@ def page_file(text: str) -> str:
     if not text.lower().endswith((".html", ".htm")):
         raise argparse.ArgumentTypeError(f"{text!r} must end in .html")
     return text
+
+
+def _two_numbers(text: str) -> tuple[int, int]:
+    first, _, second = text.partition("x")
+    if not (first.isdecimal() and second.isdecimal() and int(first) and int(second)):
+        raise argparse.ArgumentTypeError(f"{text!r} must be two whole numbers above 0, such as 300x400")
+    return int(first), int(second)
+
+
+def _pass_list(text: str) -> list[int]:
+    found: list[int] = []
+    for part in text.split("+"):
+        first, dots, last = part.partition("..")
+        ends = (_whole(first), _whole(last if dots else first))
+        if dots and not 0 <= ends[0] <= ends[1] <= ends[0] + PASS_LIST_MAX:
+            raise argparse.ArgumentTypeError(f"{part!r} must go up from one pass to a later one, such as 0..9")
+        found += range(ends[0], ends[1] + 1)
+    return found
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(name for name in text.split("+") if name)
 
 
 def _variable(text: str) -> str:
@@ -242,8 +275,9 @@ GROUPS: Final[dict[str, tuple[Option, ...]]] = {
         _option("--height", "door.height", "height of the view (default: 560)", "PX", kind=_pixels, doors=CELL),
         _option("--html", "door.html", "write the view to FILE, one page that needs no kernel and no network", "FILE",
                 kind=page_file),
-        _option("--fig", "door.fig", "draw a figure of the trace (repeat); FILE ends in .png, .pdf or .svg",
-                "KIND[=FILE]", many=True),
+        _option("--fig", "door.fig", "draw a figure of the trace (repeat); FILE ends in .png, .pdf or .svg; options "
+                "are those of `hvm4viz figure`, such as pass_diagram,pass=3,venue=acm=run.pdf",
+                "KIND[,OPTION...][=FILE]", many=True),
         _option("-e --expect", "door.expect", "fail unless the answer is TEXT", "TEXT"),
         _option("-q --quiet", "door.quiet", "show nothing but the answer and errors", kind=None, doors=SHELL),
         _option("-q --quiet", "door.quiet", "show nothing but errors", kind=None, doors=CELL),
@@ -251,6 +285,43 @@ GROUPS: Final[dict[str, tuple[Option, ...]]] = {
     ),
 }
 """Every option that this version supports, by group, in the order of the help text."""
+
+FIGURE: Final[tuple[Option, ...]] = (
+    _option("--pass", "figure.p", "which pass; -1 is the last", "N", kind=_whole, doors=()),
+    _option("--passes", "figure.passes", "which passes: 3, 0..9, or several of these with + between", "LIST",
+            kind=_pass_list, doors=()),
+    _option("--with", "figure.b", "the trace that is set against the first one", "B.hvt", doors=()),
+    _option("--root", "figure.root", "cell to start from", "CELL", kind=_whole, doors=()),
+    _option("--depth", "figure.depth", "most steps from there", "N", kind=_whole, doors=()),
+    _option("--max-nodes", "figure.max_nodes", "most cells", "N", kind=_whole, doors=()),
+    _option("--what", "figure.what", "what is counted (default: deferrals)",
+            choices=("deferrals", "deferrals to", "entries", "cells", "remote writes", "takes", "writes"), doors=()),
+    _option("--reduce", "figure.reduce", "what becomes of values that share a pixel (default: max)",
+            choices=("max", "sum", "mean"), doors=()),
+    _option("--norm", "figure.norm", "scale of the colours (default: log)", choices=("log", "linear"), doors=()),
+    _option("--shape", "figure.shape", "most regions and passes drawn apart (default: as many as pixels)", "RxP",
+            kind=_two_numbers, doors=()),
+    _option("--zero", "figure.zero", "colour of what is zero", "COLOR", doors=()),
+    _option("--marks", "figure.marks", "passes to mark with a line", "LIST", kind=_pass_list, doors=()),
+    _option("--no-colorbar", "figure.colorbar", "leave out the scale of the colours", kind=None, doors=()),
+    _option("--no-share", "figure.share", "draw numbers instead of shares", kind=None, doors=()),
+    _option("--against", "figure.against", "what threads are set against (default: pass)", choices=("pass", "region"),
+            doors=()),
+    _option("--x", "figure.x", "column of the setting (default: regions)", "COLUMN", doors=()),
+    _option("--y", "figure.y", "column of the quantity, or ips or speedup (default: ips)", "COLUMN", doors=()),
+    _option("--by", "figure.by", "columns that tell curves apart, with + between (default: program+device)", "LIST",
+            kind=_names, doors=()),
+    _option("--stride", "figure.stride", "take every N-th pass", "N", kind=_whole, doors=()),
+    _option("--fps", "figure.fps", "frames a second (default: 12)", "N", kind=_rate, doors=()),
+    _option("--size", "figure.size", "pixels (default: 960x540)", "WxH", kind=_two_numbers, doors=()),
+    _option("--venue", "style.venue", "widths and type sizes of a venue (default: screen)",
+            choices=("screen", "acm", "ieee", "nature", "lncs"), doors=()),
+    _option("--width", "style.width", "width of a column, or of the whole text (default: column)",
+            choices=("column", "text"), doors=()),
+    _option("--dark", "style.dark", "light on dark", kind=None, doors=()),
+    _option("--usetex", "style.usetex", "let LaTeX set the words", kind=None, doors=()),
+)
+"""The options of figures and animations: flags of ``hvm4viz figure`` and ``animate``, and words of ``--fig``."""
 # fmt: on
 
 

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 import hvm4viz
-from hvm4viz.outputs import figure_kinds
+from hvm4viz.figure_request import figure_kinds
 from hvm4viz.trace.digest import is_ordered
 
 ROOT = Path(__file__).parents[1]

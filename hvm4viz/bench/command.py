@@ -80,6 +80,16 @@ def add_bench(verbs: Any) -> None:
     parser.add_argument("--json", action="store_true", help="print every number as one JSON object")
     parser.set_defaults(command=bench_view)
     parser = kinds.add_parser(
+        "figures",
+        help="how fast figures are of a large trace",
+        description="How fast every figure is of a made-up trace of 10,000 passes over 10,000 regions, down to its "
+        "pixels. Exit code 1 if one takes longer than its budget.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--rounds", type=int, default=3, metavar="N", help="how often each is drawn (default: 3)")
+    parser.add_argument("--json", action="store_true", help="print every number as one JSON object")
+    parser.set_defaults(command=bench_figures)
+    parser = kinds.add_parser(
         "passes",
         help="what a pass costs, from the first to the last of very many",
         description="What a pass costs, from the first to the last of very many: no device may grow slower as it goes.",
@@ -132,6 +142,18 @@ def bench_view(given: argparse.Namespace) -> int:
     found = measure_views(Size(*given.size) if given.size else LARGE, rounds=given.rounds)
     put(json.dumps([asdict(each) for each in found]) if given.json else as_markdown(found))
     return OK
+
+
+def bench_figures(given: argparse.Namespace) -> int:
+    """Measure figures; print a table."""
+    from hvm4viz.bench.figures import as_markdown, measure_figures
+
+    if given.rounds < 1:
+        raise ValueError(f"--rounds {given.rounds}: must be 1 or more")
+    note("making a trace up")
+    found = measure_figures(rounds=given.rounds, on_figure=lambda name: note(f"drawing {name}"))
+    put(json.dumps([asdict(each) for each in found]) if given.json else as_markdown(found))
+    return OK if all(each.is_in_time for each in found) else DIFFERENT
 
 
 def bench_protocols(given: argparse.Namespace) -> int:

@@ -9,13 +9,16 @@ from hvm4viz.figures.style import plain_text, short_count
 from hvm4viz.measure.regions import RegionMap
 from hvm4viz.trace.trace import Trace
 
-_WORDS: Final = {
+WORDS: Final = {
     "deferrals": "deferrals by home region",
     "deferrals to": "deferrals by owner region",
     "entries": "entries by home region",
     "cells": "cells in use",
     "remote writes": "remote linear writes",
+    "takes": "slots taken",
+    "writes": "cells changed",
 }
+"""What each map counts, in words."""
 
 
 def title(trace: Trace, *, chars_max: int = 28) -> str:
@@ -32,11 +35,36 @@ def facts(trace: Trace) -> list[str]:
     digest = trace.digest_or_none()
     return [
         status,
-        _count(trace.n_passes, "pass", "passes"),
-        _count(int(trace.interactions.sum()), "interaction", "interactions"),
-        _count(trace.n_deferrals, "deferral", "deferrals"),
+        plural(trace.n_passes, "pass", "passes"),
+        plural(int(trace.interactions.sum()), "interaction", "interactions"),
+        plural(trace.n_deferrals, "deferral", "deferrals"),
         plain_text(_devices(trace), chars_max=24) or "no device",
         f"digest {digest[:4]}" if digest else "no digest",
+    ]
+
+
+def difference_title(a: Trace, b: Trace, *, chars_max: int = 28) -> str:
+    """Name the program of two runs, or both if they differ, and the order: b less a."""
+    names = (title(a, chars_max=100), title(b, chars_max=100))
+    return plain_text(names[0] if names[0] == names[1] else f"{names[1]} − {names[0]}", chars_max=chars_max)
+
+
+def difference_facts(a: Trace, b: Trace) -> list[str]:
+    """Say what becomes of settings and totals from one run to the other: those settings that differ."""
+    old, new = dict(a.header.machine), dict(b.header.machine)
+    changed = [f"{name} {old.get(name)} → {new.get(name)}" for name in {**old, **new} if old.get(name) != new.get(name)]
+    said = ", ".join(changed[:2]) + (f" and {len(changed) - 2} more" if len(changed) > 2 else "")
+    counts = (
+        ("passes", a.n_passes, b.n_passes),
+        ("interactions", int(a.interactions.sum()), int(b.interactions.sum())),
+        ("deferrals", a.n_deferrals, b.n_deferrals),
+    )
+    return [
+        plain_text(said, chars_max=48) or "same settings",
+        *(
+            f"{name} {short_count(one)} → {short_count(two)}" if one != two else f"{short_count(one)} {name}"
+            for name, one, two in counts
+        ),
     ]
 
 
@@ -44,7 +72,7 @@ def alt_text(trace: Trace, shown: str) -> str:
     """Say in words what a figure shows, for those who cannot see it."""
     widest = int(trace.frontier_sizes.max(initial=0))
     return (
-        f"{shown}: {title(trace)}, {', '.join(facts(trace))}; at most {_count(widest, 'entry', 'entries')} in one pass."
+        f"{shown}: {title(trace)}, {', '.join(facts(trace))}; at most {plural(widest, 'entry', 'entries')} in one pass."
     )
 
 
@@ -63,18 +91,19 @@ def _devices(trace: Trace) -> str:
 def what_is_shown(found: RegionMap) -> str:
     """Say what a map counts, and where there is none of it."""
     above = found.all_regions - found.n_regions
-    return _WORDS[found.what] + (f"  ·  none in {_count(above, 'region', 'regions')} above" if above else "")
+    return WORDS[found.what] + (f"  ·  none in {plural(above, 'region', 'regions')} above" if above else "")
 
 
 def what_a_pixel_is(found: RegionMap) -> str:
     """Say what was gathered into one pixel of a map, if anything."""
     if not found.is_binned:
         return ""
-    regions = _count(found.regions_per_bin, "region", "regions")
-    passes = _count(found.passes_per_bin, "pass", "passes")
+    regions = plural(found.regions_per_bin, "region", "regions")
+    passes = plural(found.passes_per_bin, "pass", "passes")
     return f"each pixel: {found.reduce} of {regions} × {passes}"
 
 
-def _count(number: int, one: str, many: str) -> str:
+def plural(number: int, one: str, many: str) -> str:
+    """Write a count with its word."""
     shown = short_count(number) if number < 1_000_000 else f"{number / 1e6:.3g}M"
     return f"{shown} {one if number == 1 else many}"

@@ -11,12 +11,12 @@ from typing import Any, Final
 import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.colors import Colormap, LinearSegmentedColormap, LogNorm, Normalize
+from matplotlib.colors import Colormap, LogNorm, Normalize
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike, NDArray
 
 from hvm4viz.figures.layout import figure_of, new_figure, place
-from hvm4viz.figures.style import COLOR_MAP, ZERO_COLOR, drawing, plain_text
+from hvm4viz.figures.style import color_map, diverging_map, drawing, plain_text, type_size, zero_color
 
 ROW_INCHES: Final = 0.21
 LEFT: Final = 1.28
@@ -75,7 +75,7 @@ def comparison_matrix(
         described: Any = figure_of(ax)
         described.alt = f"Table of {len(rows)} programs and {len(columns)} settings: {quantity}{compared}."
         described.provenance = note
-        ax.set_title(f"{quantity}{compared}", loc="left", fontsize="medium", pad=6, x=0, parse_math=False)
+        ax.set_title(f"{quantity}{compared}", loc="left", fontsize=type_size("medium"), pad=6, x=0, parse_math=False)
         _frame(ax, rows, columns)
         _fill(ax, table, base)
         return figure_of(ax)
@@ -85,7 +85,7 @@ def _frame(ax: Axes, rows: Sequence[str], columns: Sequence[str]) -> None:
     ax.set_xlim(-0.5, max(len(columns), 1) - 0.5)
     ax.set_ylim(max(len(rows), 1) - 0.5, -0.5)
     ax.xaxis.tick_top()
-    ax.set_xticks(range(len(columns)), [name.replace(", ", ",\n") for name in columns], fontsize="small")
+    ax.set_xticks(range(len(columns)), [name.replace(", ", ",\n") for name in columns], fontsize=type_size("small"))
     ax.set_yticks(range(len(rows)), [plain_text(name, chars_max=LETTERS_MAX) for name in rows], parse_math=False)
     ax.set_xlabel("setting")
     ax.set_ylabel("program")
@@ -113,7 +113,7 @@ def _fill(ax: Axes, table: NDArray[np.float64], base: int | None) -> None:
         is_light = np.ma.is_masked(image.get_array()[row, column]) or fills[row, column] > 0.5  # type: ignore[index]
         weight = "bold" if base is not None and not is_ratio else "normal"
         ax.text(
-            column, row, text, ha="center", va="center", fontsize="small", fontweight=weight,
+            column, row, text, ha="center", va="center", fontsize=type_size("small"), fontweight=weight,
             color="#111111" if is_light else "white",
         )  # fmt: skip
 
@@ -124,11 +124,8 @@ def _ratios(table: NDArray[np.float64], base: int) -> tuple[NDArray[np.float64],
     with np.errstate(divide="ignore", invalid="ignore"):
         shown = np.where((table == 0) & (start == 0), 1.0, table / start)
     shown[:, base] = np.nan
-    paint = mpl.colormaps["RdBu_r"](np.linspace(0.08, 0.92, 256))
-    grey = np.array([0.91, 0.91, 0.925, 1.0])
-    weight = np.exp(-((np.linspace(-1, 1, 256) / 0.16) ** 2))[:, None]
-    colors = LinearSegmentedColormap.from_list("ratios", paint * (1 - weight) + grey * weight)
-    return shown, LogNorm(1 / RATIO_MAX, RATIO_MAX), colors.with_extremes(bad="white")
+    page = mpl.rcParams["axes.facecolor"]
+    return shown, LogNorm(1 / RATIO_MAX, RATIO_MAX), diverging_map().with_extremes(bad=page)
 
 
 def _counts(table: NDArray[np.float64]) -> tuple[NDArray[np.float64], Normalize, Colormap]:
@@ -136,7 +133,7 @@ def _counts(table: NDArray[np.float64]) -> tuple[NDArray[np.float64], Normalize,
     positive = table[table > 0]
     low, high = (float(positive.min()), float(positive.max())) if positive.size else (1.0, 1.0)
     shown = np.where(table > 0, table, np.nan)
-    return shown, LogNorm(low, max(high, low * 1.01)), mpl.colormaps[COLOR_MAP].with_extremes(bad=ZERO_COLOR)
+    return shown, LogNorm(low, max(high, low * 1.01)), color_map().with_extremes(bad=zero_color())
 
 
 def _text(value: float, *, is_ratio: bool) -> str:

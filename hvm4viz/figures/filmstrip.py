@@ -9,17 +9,19 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
 from hvm4viz.events import OUTCOMES
+from hvm4viz.figures.above import legend_above
 from hvm4viz.figures.entry_boxes import draw_entries, draw_way
-from hvm4viz.figures.layout import BOTTOM, describe, figure_of, heading, new_figure, pixels_of, place
-from hvm4viz.figures.outcomes import draw_title, legend_inches, outcome_legend
-from hvm4viz.figures.pass_diagram import ROOM
-from hvm4viz.figures.style import DEFERRED, IDLE, drawing, short_count
+from hvm4viz.figures.layout import figure_of, framed, pixels_of
+from hvm4viz.figures.outcomes import outcome_handles
+from hvm4viz.figures.pass_diagram import BOXES_MANY, ROOM
+from hvm4viz.figures.style import DEFERRED, IDLE, drawing, ink, short_count
 from hvm4viz.figures.thread_rows import ROW_INCHES, ThreadRows, draw_note, draw_thread_axis, thread_rows, why_no_events
 from hvm4viz.measure.deferrals import most_stopping_pass
 from hvm4viz.trace.sparse import check_pass
@@ -35,10 +37,7 @@ LINES_MANY: Final = 80
 """Lines from which on they are drawn thin and pale, so that the boxes stay in front."""
 
 _ENDS: Final = tuple(OUTCOMES.index(name) for name in ("done", "stale", "aborted", "error"))
-_LINES: Final = {
-    True: ("goes on at another thread", DEFERRED.text, "-"),
-    False: ("goes on where it is", IDLE.text, ":"),
-}
+_LINES: Final = {True: ("goes on at another thread", DEFERRED, "-"), False: ("goes on where it is", IDLE, ":")}
 
 
 def filmstrip(trace: Trace, passes: Sequence[int] | None = None, *, ax: Axes | None = None) -> Figure:
@@ -69,17 +68,17 @@ def filmstrip(trace: Trace, passes: Sequence[int] | None = None, *, ax: Axes | N
     involved = np.concatenate([np.empty(0, np.uint32), *(each["thread"] for each in events)])
     with drawing((9.0, 1.35 + ROW_INCHES * max(thread_rows(trace, involved, ROOM).count, 3))) as size:
         if ax is None:
-            figure = new_figure(size)
-            describe(figure, trace, f"Entries of {len(kept)} passes by thread, and where their tasks went on")
-            ax = place(figure, bottom=BOTTOM, top=heading(figure, trace) + legend_inches(figure), right=0.2)
+            shown_words = f"Entries of {len(kept)} passes by thread, and where their tasks went on"
+            ax = framed(trace, size, shown_words, above=lambda _: 0.3, right=0.2)
         ax.set_xlabel("pass")
         if not kept:
             draw_note(ax, why_no_events(trace, shown[0] if shown else 0) or "no pass was chosen")
             return figure_of(ax)
         rows = thread_rows(trace, involved, min(int(pixels_of(ax)[0] / figure_of(ax).dpi / ROW_INCHES * 1.05), 200))
-        _draw(ax, rows, kept, events)
+        handles = _draw(ax, rows, kept, events)
         cut = f", from pass {kept[-1] + 1:,} on no entries were kept" if len(kept) < len(shown) else ""
-        draw_title(ax, f"{len(kept):,} of {trace.n_passes:,} passes{cut}" if len(kept) < trace.n_passes else "")
+        words = f"{len(kept):,} of {trace.n_passes:,} passes{cut}" if len(kept) < trace.n_passes else ""
+        legend_above(ax, handles, words)
         return figure_of(ax)
 
 
@@ -90,7 +89,8 @@ def _around(trace: Trace) -> list[int]:
     return list(range(first, first + count))
 
 
-def _draw(ax: Axes, rows: ThreadRows, passes: list[int], events: list[NDArray[np.void]]) -> None:
+def _draw(ax: Axes, rows: ThreadRows, passes: list[int], events: list[NDArray[np.void]]) -> list[Artist]:
+    """Draw boxes and lines; return what names them."""
     draw_thread_axis(ax, rows)
     ax.set_xlim(-0.05, len(passes))
     ax.set_xticks(np.arange(len(passes)) + BOXES / 2, [short_count(p) for p in passes])
@@ -100,11 +100,12 @@ def _draw(ax: Axes, rows: ThreadRows, passes: list[int], events: list[NDArray[np
     most = max((int(np.bincount(each).max(initial=0)) for each in row), default=0)
     unit = BOXES / max(most, 1)
     inches = pixels_of(ax)[1] / figure_of(ax).dpi / len(passes) * unit
+    is_many = sum(each.size for each in events) > BOXES_MANY
     for column, (each, y) in enumerate(zip(events, row, strict=True)):
-        draw_entries(ax, each, y, inches=inches, start=column, unit=unit)
+        draw_entries(ax, each, y, inches=inches, start=column, unit=unit, together=is_many)
     ends = [np.bincount(each, minlength=rows.count) * unit for each in row]
     lines = _draw_lines(ax, passes, events, row, ends)
-    outcome_legend(ax, (int(code) for each in events for code in np.unique(each["outcome"])), *lines)
+    return [*outcome_handles(int(code) for each in events for code in np.unique(each["outcome"])), *lines]
 
 
 def _draw_lines(
@@ -135,9 +136,9 @@ def _draw_lines(
     for (begin, y, end, target, moves), count in ways.items():
         line = _LINES[moves]
         draw_way(
-            ax, (begin + float(ends[begin][y]), y), (begin + BOXES, begin + 0.97), (end, target), color=line[1],
+            ax, (begin + float(ends[begin][y]), y), (begin + BOXES, begin + 0.97), (end, target), color=ink(line[1]),
             line=line[2], width=0.6 + 0.3 * (not is_many) + 1.8 * (count - 1) / max(most - 1, 3),
             alpha=0.4 if is_many else 0.85,
         )  # fmt: skip
     kinds = sorted({way[4] for way in ways}, reverse=True)
-    return [Line2D([], [], color=color, ls=line, label=name) for name, color, line in map(_LINES.__getitem__, kinds)]
+    return [Line2D([], [], color=ink(look), ls=line, label=name) for name, look, line in map(_LINES.__getitem__, kinds)]

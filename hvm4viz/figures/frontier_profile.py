@@ -11,6 +11,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from hvm4viz.figures.above import legend_above
 from hvm4viz.figures.layout import (
     BOTTOM,
     count_axis,
@@ -23,7 +24,7 @@ from hvm4viz.figures.layout import (
     pixels_of,
     place,
 )
-from hvm4viz.figures.style import DEFERRED, FRONTIER, IDLE, REDUCED, drawing
+from hvm4viz.figures.style import DEFERRED, FRONTIER, IDLE, REDUCED, drawing, ink
 from hvm4viz.measure.frontier import deferred_sizes, frontier_sizes, ideal_parallelism, largest_by_bin
 from hvm4viz.trace.trace import Trace
 
@@ -56,7 +57,7 @@ def frontier_profile(trace: Trace, *, ax: Axes | None = None) -> Figure:
 
 def legend_inches(figure: Figure) -> float:
     """Return the height that the legend above the profile takes."""
-    return 0.34 if is_narrow(figure) else 0.24
+    return 0.5 if is_narrow(figure) else 0.24
 
 
 def draw_profile(ax: Axes, trace: Trace) -> None:
@@ -76,10 +77,10 @@ def draw_profile(ax: Axes, trace: Trace) -> None:
     if deferred.any():
         ax.stairs(
             deferred, shifted, baseline=base, fill=True, facecolor=DEFERRED.color, edgecolor=DEFERRED.text,
-            hatch=DEFERRED.hatch, lw=0.4, label="of these deferred",
+            hatch=DEFERRED.hatch, lw=0.5, label="of these deferred",
         )  # fmt: skip
     if parked.any():
-        ax.stairs(parked, shifted, baseline=None, color=IDLE.text, ls=IDLE.line, lw=1.1, label="parked")
+        ax.stairs(parked, shifted, baseline=None, color=ink(IDLE), ls=IDLE.line, lw=1.1, label="parked")
     if ideal.any():
         ax.stairs(ideal, shifted, baseline=None, color=REDUCED.color, ls=REDUCED.line, lw=1, label="ideal parallelism")
     if is_log:
@@ -89,17 +90,12 @@ def draw_profile(ax: Axes, trace: Trace) -> None:
     ax.set_ylim(base, most**1.18 if is_log else most * 1.12)
     ax.set_xlim(-0.5, max(trace.n_passes, 1) - 0.5)
     ax.set_ylabel("entries (log)" if is_log else "entries")
+    words = ""
     if edges.size > 1 and edges[1] > 1:
-        ax.set_title(f"each step: max of {edges[1]:,} passes", loc="left", fontsize="medium", pad=3)
+        words = f"each step: max of {edges[1]:,} passes"
+    if not trace.n_passes:
+        ax.text(0.5, 0.5, "0 passes: nothing was run", transform=ax.transAxes, ha="center", va="center", alpha=0.7)
     count_axis(ax, "x")
     if not is_log:
         count_axis(ax, "y")
-    if trace.n_passes:
-        ax.legend(
-            loc="lower right",
-            bbox_to_anchor=(1, 1),
-            ncols=2 if is_narrow(figure_of(ax)) else 4,
-            borderaxespad=0.2,
-            handlelength=1.8,
-            columnspacing=1.4,
-        )
+    legend_above(ax, ax.get_legend_handles_labels()[0], words, grow=False)

@@ -5,16 +5,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any, Final, Literal
 
+import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import LogNorm, Normalize
 from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 from hvm4viz.figures.captions import alt_text, facts, provenance, title
-from hvm4viz.figures.style import short_count
+from hvm4viz.figures.style import IDLE, short_count, type_size
 from hvm4viz.trace.trace import Trace
 
 NARROW: Final = 6.0
@@ -61,6 +64,16 @@ def is_narrow(figure: Figure) -> bool:
     return figure.get_figwidth() < NARROW
 
 
+def is_ours(figure: Figure) -> bool:
+    """Tell whether a figure was made here, so that there is nothing on it but what we put there."""
+    return hasattr(figure, "provenance")
+
+
+def heading_inches(figure: Figure) -> float:
+    """Return the height that the heading of a figure takes."""
+    return 0.48 if is_narrow(figure) else 0.34
+
+
 def place(
     figure: Figure, *, bottom: float, top: float, left: float = LEFT, right: float = RIGHT, sharex: Axes | None = None
 ) -> Axes:
@@ -77,8 +90,44 @@ def place_scale(figure: Figure, beside: Axes) -> Axes:
     return figure.add_axes((box.x1 + 0.13 / width, box.y0, 0.12 / width, box.height))
 
 
+def framed(
+    trace: Trace, size: tuple[float, float], shown: str, *, above: Callable[[Figure], float], right: float = RIGHT
+) -> Axes:
+    """Make a figure that names its run, and its axes.
+
+    Parameters
+    ----------
+    trace : Trace
+    size : (float, float)
+        Width and height in inches.
+    shown : str
+        What it shows, in words.
+    above : callable
+        From the figure to the inches between heading and axes.
+    right : float
+        Inches right of the axes.
+    """
+    figure = new_figure(size)
+    describe(figure, trace, shown)
+    return place(figure, bottom=BOTTOM, top=heading(figure, trace) + above(figure), right=right)
+
+
 def heading(figure: Figure, trace: Trace) -> float:
     """Write the name of the program and how its run went at the top; returns the inches taken."""
+    return write_heading(figure, lambda chars: title(trace, chars_max=chars), facts(trace))
+
+
+def write_heading(figure: Figure, name: Callable[[int], str], parts: Sequence[str]) -> float:
+    """Write a name, and some facts beside or below it, at the top of a figure; returns the inches taken.
+
+    Parameters
+    ----------
+    figure : Figure
+    name : callable
+        From the most characters that there is room for to the name.
+    parts : sequence of str
+        Facts, each a few words.
+    """
     width, height = figure.get_size_inches().tolist()
     left = LEFT / width if not is_narrow(figure) else 0.02
 
@@ -86,18 +135,37 @@ def heading(figure: Figure, trace: Trace) -> float:
         return 1 - inches / height
 
     if not is_narrow(figure):
-        text = "  ·  ".join(facts(trace))
+        text = "  ·  ".join(parts)
         said = figure.text(1 - 0.12 / width, line(0.19), text, ha="right", va="center", alpha=0.8, parse_math=False)
         room = said.get_window_extent().x0 / figure.dpi - LEFT - 0.15
-        name = title(trace, chars_max=max(int(room / LETTER_INCHES), 8))
-        figure.text(left, line(0.19), name, fontsize="large", fontweight="bold", va="center", parse_math=False)
-        return 0.34
-    parts = facts(trace)
-    figure.text(left, line(0.12), title(trace), fontweight="bold", va="center", parse_math=False)
-    for row, some in enumerate((parts[:3], parts[3:])):
+        words = name(max(int(room / LETTER_INCHES), 8))
+        figure.text(
+            left, line(0.19), words, fontsize=type_size("large"), fontweight="bold", va="center", parse_math=False
+        )
+        return heading_inches(figure)
+    figure.text(left, line(0.12), name(28), fontweight="bold", va="center", parse_math=False)
+    half = -(-len(parts) // 2)
+    for row, some in enumerate((parts[:half], parts[half:])):
         text = "  ·  ".join(some)
-        figure.text(left, line(0.27 + 0.13 * row), text, fontsize="small", va="center", alpha=0.8, parse_math=False)
-    return 0.48
+        figure.text(
+            left, line(0.27 + 0.13 * row), text, fontsize=type_size("small"), va="center", alpha=0.8, parse_math=False
+        )
+    return heading_inches(figure)
+
+
+def zero_entry(scale: Axes, color: str, label: str = "0") -> None:
+    """Name a colour that is none of a scale's at its lower end, which moves up to make room for it: what is zero."""
+    figure = figure_of(scale)
+    box, inch = scale.get_position(), 1 / figure.get_figheight()
+    if box.height < 0.5 * inch:
+        return
+    scale.set_position((box.x0, box.y0 + 0.2 * inch, box.width, box.height - 0.2 * inch))
+    patch = Rectangle((box.x0, box.y0), box.width, 0.13 * inch, facecolor=color, edgecolor=IDLE.color, lw=0.5)
+    patch.set_transform(figure.transFigure)
+    figure.add_artist(patch)
+    size, paint = mpl.rcParams["ytick.labelsize"], mpl.rcParams["ytick.color"]
+    right = box.x1 + 0.09 / figure.get_figwidth()  # where the numbers of the scale begin
+    figure.text(right, box.y0 + 0.065 * inch, label, va="center_baseline", fontsize=size, color=paint)
 
 
 def count_axis(ax: Axes, which: Literal["x", "y"]) -> None:

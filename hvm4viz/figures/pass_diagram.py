@@ -8,25 +8,23 @@ from __future__ import annotations
 from typing import Any, Final
 
 import numpy as np
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
 from hvm4viz.events import OUTCOMES, REASONS
+from hvm4viz.figures.above import legend_above
 from hvm4viz.figures.entry_boxes import draw_entries, draw_way
 from hvm4viz.figures.layout import (
-    BOTTOM,
     count_axis,
-    describe,
     figure_of,
-    heading,
-    new_figure,
+    framed,
     pixels_of,
-    place,
 )
-from hvm4viz.figures.outcomes import draw_title, legend_inches, outcome_legend
-from hvm4viz.figures.style import DEFERRED, PUBLISHED, drawing
+from hvm4viz.figures.outcomes import outcome_handles
+from hvm4viz.figures.style import DEFERRED, PUBLISHED, drawing, ink, type_size
 from hvm4viz.figures.thread_rows import ROW_INCHES, ThreadRows, draw_note, draw_thread_axis, thread_rows, why_no_events
 from hvm4viz.measure.deferrals import most_stopping_pass
 from hvm4viz.measure.owners import owner_threads
@@ -41,6 +39,9 @@ OWNER_INCHES: Final = 0.82
 
 ENTRIES_MIN: Final = 5
 """Least length of the axis: one entry is no bar across the picture."""
+
+BOXES_MANY: Final = 100
+"""Entries from which on the boxes of an outcome are one shape."""
 
 _DEFERRED, _CONTENDED = OUTCOMES.index("deferred"), OUTCOMES.index("contended")
 _WAITS: Final = tuple(REASONS.index(name) for name in ("busy", "claim"))
@@ -78,24 +79,35 @@ def pass_diagram(trace: Trace, p: int | None = None, *, ax: Axes | None = None) 
     involved = np.concatenate([events["thread"], owners])
     with drawing((9.0, 1.35 + ROW_INCHES * max(thread_rows(trace, involved, ROOM).count, 3))) as size:
         if ax is None:
-            figure = new_figure(size)
-            describe(figure, trace, f"Entries of pass {p} by thread, and the owners of the slots that stopped them")
-            ax = place(figure, bottom=BOTTOM, top=heading(figure, trace) + legend_inches(figure), right=0.2)
+            shown = f"Entries of pass {p} by thread, and the owners of the slots that stopped them"
+            ax = framed(trace, size, shown, above=lambda _: 0.3, right=0.2)
         ax.set_xlabel("entries of a thread, in order")
-        draw_title(ax, f"pass {p:,} of 0 to {trace.n_passes - 1:,}")
         if why:
             draw_note(ax, why)
+            legend_above(ax, [], which_pass(trace, p))
             return figure_of(ax)
         rows = thread_rows(trace, involved, min(int(pixels_of(ax)[0] / figure_of(ax).dpi / ROW_INCHES * 1.05), 200))
-        _draw(ax, trace, p, rows, events)
+        draw_pass(ax, trace, p, rows, events)
         return figure_of(ax)
 
 
-def _draw(ax: Axes, trace: Trace, p: int, rows: ThreadRows, events: NDArray[np.void]) -> None:
-    """Draw boxes, arrows and the owners they lead to."""
+def draw_pass(
+    ax: Axes,
+    trace: Trace,
+    p: int,
+    rows: ThreadRows,
+    events: NDArray[np.void],
+    *,
+    longest: int = ENTRIES_MIN,
+    grow: bool = True,
+) -> None:
+    """Draw boxes, arrows and the owners they lead to; the axis has room for ``longest`` entries, or for all there are.
+
+    ``grow`` is as in ``legend_above``.
+    """
     row = rows.of(events["thread"])
     counts = np.bincount(row, minlength=rows.count)
-    longest = max(int(counts.max(initial=0)), ENTRIES_MIN)
+    longest = max(int(counts.max(initial=0)), longest)
     stops = np.flatnonzero(np.isin(events["outcome"], (_DEFERRED, _CONTENDED)))
     inches = pixels_of(ax)[1] / figure_of(ax).dpi
     beside = min(OWNER_INCHES + 0.22 * inches, 0.6 * inches) if stops.size else 0.0
@@ -103,7 +115,7 @@ def _draw(ax: Axes, trace: Trace, p: int, rows: ThreadRows, events: NDArray[np.v
     lane = longest + (beside - OWNER_INCHES) / inch
     ax.set_xlim(0, inches / inch)
     draw_thread_axis(ax, rows)
-    draw_entries(ax, events, row, inches=inch)
+    draw_entries(ax, events, row, inches=inch, together=events.size > BOXES_MANY)
     kinds: list[bool] = []
     if stops.size:
         target = rows.of(owner_threads(trace, events["slot"][stops], p))
@@ -114,8 +126,13 @@ def _draw(ax: Axes, trace: Trace, p: int, rows: ThreadRows, events: NDArray[np.v
         _draw_owners(ax, trace, events["slot"][stops], target, lane)
     count_axis(ax, "x")
     ax.set_xticks([tick for tick in ax.get_xticks().tolist() if tick <= longest])
-    arrows = [Line2D([], [], color=DEFERRED.text, ls=_LINES[kind], label=_WORDS[kind]) for kind in kinds]
-    outcome_legend(ax, events["outcome"].tolist(), *arrows)
+    arrows: list[Artist] = [Line2D([], [], color=ink(DEFERRED), ls=_LINES[kind], label=_WORDS[kind]) for kind in kinds]
+    legend_above(ax, outcome_handles(events["outcome"].tolist()) + arrows, which_pass(trace, p), grow=grow)
+
+
+def which_pass(trace: Trace, p: int) -> str:
+    """Say which pass is shown."""
+    return f"pass {p:,} of 0 to {trace.n_passes - 1:,}" if trace.n_passes else ""
 
 
 def _draw_arrows(ax: Axes, ways: NDArray[Any], counts: NDArray[np.int64], between: tuple[float, float]) -> None:
@@ -126,7 +143,7 @@ def _draw_arrows(ax: Axes, ways: NDArray[Any], counts: NDArray[np.int64], betwee
         width = 0.9 + 2.1 * (count - 1) / max(int(many.max()) - 1, 3)
         last = begin + (end - begin) * 0.95
         draw_way(
-            ax, (int(counts[y]), y), (begin, last), (last, target), color=DEFERRED.text, line=_LINES[waits],
+            ax, (int(counts[y]), y), (begin, last), (last, target), color=ink(DEFERRED), line=_LINES[waits],
             width=width, alpha=0.8,
         )  # fmt: skip
 
@@ -138,6 +155,6 @@ def _draw_owners(ax: Axes, trace: Trace, slots: NDArray[np.uint32], target: NDAr
         region = np.unique(asked // trace.region_size)
         what = f"slot {asked[0]}" if asked.size == 1 else f"{asked.size:,} slots"
         where = f"region {region[0]}" if region.size == 1 else f"{region.size:,} regions"
-        ax.plot([lane], [y], marker="s", ms=5, mfc="none", mec=PUBLISHED.text, mew=1.6, zorder=5)
+        ax.plot([lane], [y], marker="s", ms=5, mfc="none", mec=ink(PUBLISHED), mew=1.6, zorder=5)
         at: Any = {"xytext": (7, 0), "textcoords": "offset points", "linespacing": 0.95}
-        ax.annotate(f"{what}\n{where}", (lane, y), fontsize="small", va="center", **at)
+        ax.annotate(f"{what}\n{where}", (lane, y), fontsize=type_size("small"), va="center", **at)

@@ -12,18 +12,19 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
+from hvm4viz.figures.above import caption
 from hvm4viz.figures.captions import what_a_pixel_is, what_is_shown
-from hvm4viz.figures.layout import count_axis, figure_of, is_narrow, label_scale, pixels_of
-from hvm4viz.figures.style import COLOR_MAP, ZERO_COLOR, map_scale, short_count
+from hvm4viz.figures.layout import count_axis, figure_of, is_narrow, label_scale, pixels_of, zero_entry
+from hvm4viz.figures.style import COLOR_MAP, map_scale, short_count, type_size, zero_color
 from hvm4viz.measure.regions import RegionMap
 
 BOX_INCHES: Final = (0.13, 0.2)
 """Height and width from which a field of the map is drawn as a box with its number in it."""
 
 
-def heading_inches(figure: Figure) -> float:
+def caption_inches(figure: Figure) -> float:
     """Return the height that the words above a map take."""
-    return 0.36 if is_narrow(figure) else 0.24
+    return 0.34 if is_narrow(figure) else 0.24
 
 
 def draw_map(
@@ -33,7 +34,7 @@ def draw_map(
     scale: Axes | None,
     norm: Literal["log", "linear"] = "log",
     colors: str = COLOR_MAP,
-    zero: str = ZERO_COLOR,
+    zero: str | None = None,
 ) -> None:
     """Draw a map, its colours on the axes ``scale``, and above it what it shows."""
     rows, columns = found.values.shape
@@ -41,7 +42,7 @@ def draw_map(
     ax.set_ylim(-0.5, max(found.n_regions, 1) - 0.5)
     ax.set_xlabel("pass")
     ax.set_ylabel("region")
-    ax.set_facecolor(zero)
+    ax.set_facecolor(zero_color(zero))
     if not found.values.any():
         if scale is not None:
             scale.set_axis_off()
@@ -49,10 +50,7 @@ def draw_map(
         ax.text(0.5, 0.5, note, transform=ax.transAxes, ha="center", va="center", alpha=0.7)
         _count_axes(ax)
         return
-    between = "\n" if is_narrow(figure_of(ax)) else "  ·  "
-    ax.set_title(
-        between.join(filter(None, (what_is_shown(found), what_a_pixel_is(found)))), loc="left", fontsize="medium", pad=3
-    )
+    caption(ax, what_is_shown(found), what_a_pixel_is(found))
     scaled, colormap, ticks = map_scale(found.values, norm, name=colors, zero=zero)
     limits = ax.get_xlim(), ax.get_ylim()
     image = ax.imshow(
@@ -74,6 +72,8 @@ def draw_map(
         bar = figure_of(ax).colorbar(image, cax=scale, ticks=ticks)
         bar.outline.set_visible(False)  # type: ignore[operator]
         label_scale(bar.ax, scaled)
+        if not found.values.all():
+            zero_entry(bar.ax, zero_color(zero))
 
 
 def _count_axes(ax: Axes) -> None:
@@ -95,6 +95,6 @@ def _draw_boxes(ax: Axes, values: NDArray[np.float64], fills: NDArray[np.float64
             short_count(float(values[row, column])),
             ha="center",
             va="center",
-            fontsize="small",
+            fontsize=type_size("small"),
             color="#111111" if is_light else "white",
         )

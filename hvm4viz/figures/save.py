@@ -7,12 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
 FORMATS: Final = ("pdf", "png", "svg")
+
+PRINT_DPI: Final = 200
+"""Pixels an inch from which on a picture is for print."""
 
 
 def save(
@@ -22,6 +25,7 @@ def save(
     formats: Sequence[str] = FORMATS,
     dpi: float | None = None,
     reproducible: bool = True,
+    svg_text: Literal["paths", "text"] = "paths",
 ) -> list[Path]:
     """Write a figure once in each format.
 
@@ -32,9 +36,12 @@ def save(
         Name without ending; each format adds its own.
     formats : sequence of {"pdf", "png", "svg"}
     dpi : float, optional
-        Pixels an inch of PNG files; if left out, what the figure was drawn for: 100 for screens, 300 for print.
+        Pixels an inch of PNG files; if left out, what the figure was drawn for: 100 for screens, 300 for print. Maps
+        have as many fields as they then have pixels, so that a lone one may be lost below that.
     reproducible : bool
-        Leave dates out and fix ids, so that equal figures are equal files.
+        Leave dates out and fix ids, so that equal figures are equal files under one version of Matplotlib.
+    svg_text : {"paths", "text"}
+        Whether SVG files hold words as outlines, which look the same everywhere, or as text, which can be searched.
 
     Returns
     -------
@@ -43,14 +50,29 @@ def save(
     Raises
     ------
     ValueError
-        If a format is not one of these.
+        If a format, or ``svg_text``, is not one of these.
     """
     path = Path(path)
     for name in formats:
         if name not in FORMATS:
             raise ValueError(f"format {name!r}: must be one of {', '.join(FORMATS)}")
+    if svg_text not in ("paths", "text"):
+        raise ValueError(f"svg_text={svg_text!r}: must be 'paths' or 'text'")
     paths = [path.with_name(f"{path.name}.{name}") for name in formats]
-    with mpl.rc_context({"svg.hashsalt": "hvm4viz" if reproducible else None, "pdf.fonttype": 42}):
+    settings: Any = {
+        "svg.hashsalt": "hvm4viz" if reproducible else None,
+        "svg.fonttype": "none" if svg_text == "text" else "path",
+        "pdf.fonttype": 42,  # TrueType: what publishers take
+        "pdf.compression": 6,
+        "pdf.use14corefonts": False,
+        "savefig.bbox": None,  # a page is as wide as a column, whatever the user's own settings are
+        "savefig.transparent": False,
+        "path.simplify": True,
+        "agg.path.chunksize": 0,
+    }
+    if (fig.dpi if dpi is None else dpi) >= PRINT_DPI:
+        settings["text.hinting"] = "none"  # fine pixels need none, and words are as wide as in PDF
+    with mpl.rc_context(settings):
         for name, target in zip(formats, paths, strict=True):
             metadata = _words(fig, name) | (_NO_DATES[name] if reproducible else {})
             fig.savefig(target, format=name, dpi=fig.dpi if dpi is None else dpi, metadata=metadata)

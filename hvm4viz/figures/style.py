@@ -15,7 +15,15 @@ from typing import Any, Final, Literal
 import matplotlib as mpl
 import numpy as np
 from matplotlib import font_manager
-from matplotlib.colors import BoundaryNorm, Colormap, ListedColormap, LogNorm, Normalize
+from matplotlib.colors import (
+    BoundaryNorm,
+    Colormap,
+    LinearSegmentedColormap,
+    ListedColormap,
+    LogNorm,
+    Normalize,
+    to_rgb,
+)
 from numpy.typing import NDArray
 
 
@@ -39,6 +47,12 @@ ERROR: Final = Look("#D55E00", line="-", text="#a84300")
 ZERO_COLOR: Final = "#e9e9ec"
 """What is zero in a map: told apart from every colour of the map, and from white, which is no value at all."""
 
+ZERO_DARK: Final = "#23272e"
+"""What is zero in a map on a dark page; the map then begins with a lighter colour."""
+
+_DARK_START: Final = 0.3
+"""Where the colours of a map begin on a dark page, of 0 to 1."""
+
 COLOR_MAP: Final = "cividis"
 
 STEPS_MAX: Final = 8
@@ -60,7 +74,8 @@ _BASE: Final[dict[str, Any]] = {
     "savefig.facecolor": "white",
     "font.family": ["DejaVu Sans"],
     "font.size": 9,
-    "axes.titlesize": 10,
+    "figure.titlesize": 11,
+    "axes.titlesize": 9,
     "axes.labelsize": 9,
     "axes.labelcolor": "#222222",
     "axes.facecolor": "white",
@@ -89,6 +104,16 @@ _BASE: Final[dict[str, Any]] = {
     "svg.fonttype": "none",
     "svg.hashsalt": "hvm4viz",
     "text.usetex": False,
+}
+
+_PRINT: Final[dict[str, Any]] = {
+    "font.size": 8,
+    "figure.titlesize": 9,
+    "axes.titlesize": 8,
+    "axes.labelsize": 8,
+    "xtick.labelsize": 7,
+    "ytick.labelsize": 7,
+    "legend.fontsize": 7,
 }
 
 _DARK: Final[dict[str, Any]] = {
@@ -121,8 +146,7 @@ def style(
     if venue not in _WIDTHS:
         raise ValueError(f"venue={venue!r}: must be one of {', '.join(_WIDTHS)}")
     inches = _WIDTHS[venue][width == "text"]
-    small = {} if venue == "screen" else {"font.size": 8, "axes.titlesize": 8, "axes.labelsize": 8}
-    small |= {} if venue == "screen" else {"xtick.labelsize": 7, "ytick.labelsize": 7, "legend.fontsize": 7}
+    small = {} if venue == "screen" else _PRINT
     chosen = {**_BASE, **small, **(_DARK if dark else {}), "text.usetex": usetex}
     chosen["figure.figsize"] = (inches, inches)
     chosen["figure.dpi"] = 100 if venue == "screen" else 300
@@ -143,12 +167,54 @@ def drawing(size: tuple[float, float] = (9.0, 4.2)) -> Generator[tuple[float, fl
         yield width, size[1] * (width / size[0]) ** 0.25  # narrow ones are relatively higher: type does not shrink
 
 
+def type_size(name: Literal["small", "medium", "large"]) -> float:
+    """Return a type size in points, while a figure is drawn: 7 to 9 in print, a little more on screens."""
+    settings: Any = mpl.rcParams
+    size = settings[{"small": "legend.fontsize", "medium": "axes.titlesize", "large": "figure.titlesize"}[name]]
+    return font_manager.FontProperties(size=size).get_size_in_points()
+
+
+def is_dark() -> bool:
+    """Tell, while a figure is drawn, whether its page is dark."""
+    return sum(to_rgb(mpl.rcParams["axes.facecolor"])) < 1.5
+
+
+def ink(look: Look) -> str:
+    """Return the colour of lines and words of a role: dark on a light page, light on a dark one."""
+    return look.color if is_dark() else look.text
+
+
+def zero_color(chosen: str | None = None) -> str:
+    """Return the colour of zeros in a map, unless one was chosen."""
+    return chosen or (ZERO_DARK if is_dark() else ZERO_COLOR)
+
+
+def color_map(name: str = COLOR_MAP) -> Colormap:
+    """Return the colours of a map, all of them told apart from zeros and from the page."""
+    colors = mpl.colormaps[name]
+    if not is_dark():
+        return colors
+    return LinearSegmentedColormap.from_list(f"{name} on dark", colors(np.linspace(_DARK_START, 1, 256)))
+
+
+def diverging_map() -> Colormap:
+    """Return colours for what is less (blue), the same (the colour of zeros) and more (red).
+
+    The least difference is told apart from none. Blue ends darker than red, so that a grey print keeps them apart where
+    they are strong.
+    """
+    stops = ("#08306b", "#7fb3da", ZERO_COLOR, "#f0a283", "#c8442e")
+    if is_dark():
+        stops = ("#8fd0ff", "#2f5878", ZERO_DARK, "#7c4436", "#e0603c")
+    return LinearSegmentedColormap.from_list("differences", list(zip((0, 0.46, 0.5, 0.54, 1), stops, strict=True)))
+
+
 def map_scale(
     values: NDArray[np.float64],
     norm: Literal["log", "linear"] = "log",
     *,
     name: str = COLOR_MAP,
-    zero: str = ZERO_COLOR,
+    zero: str | None = None,
 ) -> tuple[Normalize, Colormap, list[float] | None]:
     """Choose scale, colours and ticks of a map; what is not above zero is masked and has a colour of its own.
 
@@ -156,13 +222,13 @@ def map_scale(
     """
     positive = values[values > 0]
     low, high = (float(positive.min()), float(positive.max())) if positive.size else (1.0, 1.0)
-    colors = mpl.colormaps[name]
+    colors, bad = color_map(name), zero_color(zero)
     if high <= STEPS_MAX and bool((positive == np.round(positive)).all()):
         steps = int(high)
         few = colors.resampled(steps) if steps > 1 else ListedColormap([colors(0.25)])
-        return BoundaryNorm(np.arange(steps + 1) + 0.5, steps), few.with_extremes(bad=zero), list(range(1, steps + 1))
+        return BoundaryNorm(np.arange(steps + 1) + 0.5, steps), few.with_extremes(bad=bad), list(range(1, steps + 1))
     smooth = LogNorm(low, high) if norm == "log" and high > STEPS_MAX * low else Normalize(0.0, high)
-    return smooth, colors.with_extremes(bad=zero), None
+    return smooth, colors.with_extremes(bad=bad), None
 
 
 def short_count(value: float) -> str:

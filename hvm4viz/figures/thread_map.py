@@ -11,20 +11,22 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from hvm4viz.figures.above import caption
 from hvm4viz.figures.layout import (
     BOTTOM,
     count_axis,
     describe,
     figure_of,
     heading,
-    is_narrow,
     label_scale,
     new_figure,
     pixels_of,
     place,
     place_scale,
+    zero_entry,
 )
-from hvm4viz.figures.style import ZERO_COLOR, drawing, map_scale
+from hvm4viz.figures.region_map import caption_inches
+from hvm4viz.figures.style import drawing, map_scale, zero_color
 from hvm4viz.figures.thread_rows import draw_note, why_no_events
 from hvm4viz.measure.threads import Against, ThreadMap, thread_speedup
 from hvm4viz.measure.threads import thread_map as count_by_thread
@@ -63,7 +65,7 @@ def thread_map(trace: Trace, *, ax: Axes | None = None, against: Against = "pass
         if ax is None:
             figure = new_figure(size)
             describe(figure, trace, f"Map of entries by thread and {against}")
-            ax = place(figure, bottom=BOTTOM, top=heading(figure, trace) + (0.36 if is_narrow(figure) else 0.24))
+            ax = place(figure, bottom=BOTTOM, top=heading(figure, trace) + caption_inches(figure))
         ax.set_xlabel(against)
         why = why_no_events(trace)
         if why:
@@ -76,15 +78,14 @@ def thread_map(trace: Trace, *, ax: Axes | None = None, against: Against = "pass
         if found.threads_per_bin > 1 or found.columns_per_bin > 1:
             threads = "1 thread" if found.threads_per_bin == 1 else f"{found.threads_per_bin:,} threads"
             words.append(f"each pixel: max of {threads} × {found.columns_per_bin:,} {_MANY[against]}")
-        between = "\n" if is_narrow(figure_of(ax)) else "  ·  "
-        ax.set_title(between.join(words), loc="left", fontsize="medium", pad=3)
+        caption(ax, *words)
         return figure_of(ax)
 
 
 def _draw(ax: Axes, found: ThreadMap) -> None:
     """Draw the map, the first thread at the top, and the scale of its colours."""
     rows, columns = found.values.shape
-    ax.set_facecolor(ZERO_COLOR)
+    ax.set_facecolor(zero_color())
     ax.set_ylabel("thread")
     if found.values.any():
         norm, colors, ticks = map_scale(found.values)
@@ -99,7 +100,8 @@ def _draw(ax: Axes, found: ThreadMap) -> None:
         bar = figure_of(ax).colorbar(image, cax=place_scale(figure_of(ax), ax), ticks=ticks)
         bar.outline.set_visible(False)  # type: ignore[operator]
         label_scale(bar.ax, norm)
-        bar.ax.set_title("entries", fontsize="small", loc="left", pad=3)
+        if not found.values.all():
+            zero_entry(bar.ax, zero_color())
     else:
         ax.text(0.5, 0.5, "no entry in any pass", transform=ax.transAxes, ha="center", va="center", alpha=0.7)
     # The last bins may reach beyond the last thread and column: the limits of the axes cut them.

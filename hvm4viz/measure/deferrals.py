@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
+from hvm4viz.events import REASONS
 from hvm4viz.trace.trace import Trace
 
 
@@ -18,6 +21,60 @@ def deferral_ages(trace: Trace) -> NDArray[np.int64]:
     """
     ages = trace.deferrals()["age"]
     return ages[ages >= 0]
+
+
+@dataclass(frozen=True, slots=True)
+class AgeCurve:
+    """How many of some deferrals were answered within how many passes.
+
+    Attributes
+    ----------
+    reason : str
+        Why these tasks were stopped: ``take``, ``publish`` ... (``events.REASONS``); empty for all deferrals together.
+    ages : ndarray of int64, shape (n,)
+        The ages that occur, ascending.
+    shares : ndarray of float64, shape (n,)
+        ``shares[i]`` of all deferrals, those still open among them, were answered within ``ages[i]`` passes.
+    count, still_open : int
+        Deferrals in all, and those open when the recording ends.
+    """
+
+    reason: str
+    ages: NDArray[np.int64]
+    shares: NDArray[np.float64]
+    count: int
+    still_open: int
+
+    def within(self, share: float) -> int | None:
+        """Return the passes within which at least this share was answered, or None if it never was."""
+        at = int(np.searchsorted(self.shares, share - 1e-12))
+        return int(self.ages[at]) if at < self.ages.size else None
+
+
+def deferral_age_curves(trace: Trace) -> list[AgeCurve]:
+    """Return the distribution of the ages of deferrals: of all, then by reason if there is more than one.
+
+    Returns
+    -------
+    curves : list of AgeCurve
+        Empty if nothing was deferred; reasons as ``events.REASONS`` orders them.
+
+    Raises
+    ------
+    TraceError
+        If no events were recorded.
+    """
+    found = trace.deferrals()
+    reasons: list[int] = np.unique(found["reason"]).tolist()
+    curves = [_age_curve("", found["age"])] if found.size else []
+    if len(reasons) > 1:
+        curves += [_age_curve(REASONS[code], found["age"][found["reason"] == code]) for code in reasons]
+    return curves
+
+
+def _age_curve(reason: str, age: NDArray[np.int64]) -> AgeCurve:
+    ages, counts = np.unique(age[age >= 0], return_counts=True)
+    return AgeCurve(reason, ages, np.cumsum(counts) / age.size, age.size, int((age < 0).sum()))
 
 
 def most_deferring(trace: Trace, count: int = 10) -> NDArray[np.void]:

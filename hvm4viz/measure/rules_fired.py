@@ -2,7 +2,35 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hvm4viz.measure.frontier import bin_edges
 from hvm4viz.trace.trace import Trace
+
+
+@dataclass(frozen=True, slots=True)
+class RuleMix:
+    """Interactions by rule, over runs of equally many passes.
+
+    Attributes
+    ----------
+    rules : tuple of str
+        Names, the most frequent first.
+    edges : ndarray of int64, shape (n_bins + 1,)
+        Pass at which each bin starts, and the end of the last one.
+    counts : ndarray of int64, shape (n_rules, n_bins)
+        Interactions of each rule in all passes of a bin.
+    others : int
+        How many rarer rules were put together into the last row; 0 if none were.
+    """
+
+    rules: tuple[str, ...]
+    edges: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    others: int
 
 
 def rules_fired(trace: Trace) -> dict[str, int]:
@@ -16,3 +44,37 @@ def rules_fired(trace: Trace) -> dict[str, int]:
     totals = trace.rules.totals()
     order = sorted(range(totals.size), key=lambda rule: (-int(totals[rule]), rule))
     return {trace.header.rules[rule]: int(totals[rule]) for rule in order if totals[rule]}
+
+
+def rule_mix(trace: Trace, *, rules_max: int = 8, n_bins: int = 512) -> RuleMix:
+    """Count the interactions of each rule over passes.
+
+    Parameters
+    ----------
+    trace : Trace
+        Recorded at ``counts`` or more.
+    rules_max : int
+        Most rows; the last one holds the rarer rules together, under the name ``others``.
+    n_bins : int
+        Most bins of passes.
+
+    Raises
+    ------
+    ValueError
+        If ``rules_max`` is below 1.
+    """
+    if rules_max < 1:
+        raise ValueError(f"rules_max={rules_max}: must be 1 or more")
+    names = list(rules_fired(trace))
+    edges = bin_edges(trace.n_passes, n_bins)
+    others = len(names) - rules_max + 1 if len(names) > rules_max else 0
+    shown = names[: rules_max - 1] if others else names
+    row_of = np.full(len(trace.header.rules), len(shown))
+    row_of[[trace.header.rules.index(name) for name in shown]] = np.arange(len(shown))
+    counts = np.zeros((len(shown) + (others > 0), edges.size - 1), np.int64)
+    if counts.size:
+        fired = trace.rules
+        used = fired.counts > 0
+        at = (row_of[fired.keys[used]], fired.passes[used] // int(edges[1]))
+        np.add.at(counts, at, fired.counts[used].astype(np.int64))
+    return RuleMix((*shown, "others") if others else tuple(shown), edges, counts, others)

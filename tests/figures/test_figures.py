@@ -1,15 +1,9 @@
-"""Every figure draws every kind of trace: labelled, legible, small, without touching anything outside itself."""
+"""What figures have in common: captions, styles, files, colours."""
 
 from __future__ import annotations
 
-import dataclasses
 import importlib
-import inspect
-import io
 import struct
-import warnings
-from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -21,108 +15,15 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 from hvm4viz import figures
-from hvm4viz.events import EVENT
 from hvm4viz.figures.overview import overview
 from hvm4viz.figures.region_map import draw_map
 from hvm4viz.figures.save import save
 from hvm4viz.measure import region_map
 from hvm4viz.trace import Trace
-from tests.trace.records import DEFERRED, event, header, one_pass, record, wide_passes, worked_example
+from tests.figures.subjects import HOSTILE, TRACES, huge
+from tests.trace.records import DEFERRED, event, one_pass, record, wide_passes, worked_example
 
 look = importlib.import_module("hvm4viz.figures.style")  # the package has a function of that name too
-
-HOSTILE = "$\\frac{1}{0}$<script>\x00\u202e\ud800名\n" + "x" * 1000
-
-
-@cache
-def huge() -> Trace:
-    """Record 10,000 passes over 10,000 regions."""
-    rng = np.random.default_rng(0)
-
-    def passes() -> Any:
-        for p in range(10_000):
-            events = np.zeros(20, EVENT)
-            events["loc"] = rng.integers(1, 10_000 * 64, 20)
-            events["outcome"] = np.where(rng.random(20) < 0.3, DEFERRED, 1)
-            events["slot"] = 1
-            yield one_pass(p, events)
-
-    return record(passes())
-
-
-TRACES: dict[str, Callable[[], Trace]] = {
-    "empty": lambda: record([]),
-    "off": lambda: record(wide_passes([3]), level="off"),
-    "one pass": lambda: record([one_pass(0, [event(3)])]),
-    "a pass of nothing": lambda: record([one_pass(0, [])]),
-    "no deferral": lambda: record([one_pass(p, [event(3)]) for p in range(20)]),
-    "all zero": lambda: record([one_pass(p, [], cells=np.zeros(8, np.uint32)) for p in range(20)], level="counts"),
-    "worked example": worked_example,
-    "counts": lambda: record(wide_passes([1, 40, 3]), level="counts"),
-    "wide": lambda: record(wide_passes([1, 40, 900, 5000, 3])),
-    "log": lambda: record(wide_passes([1] * 50 + [5000])),
-    "cut": lambda: record(wide_passes([10] * 60), limit_bytes=9000, status="timeout"),
-    "hostile": lambda: record(
-        wide_passes([3]),
-        head=dataclasses.replace(header(device=HOSTILE), source=((HOSTILE, ""),), entry=HOSTILE),
-        status="error",
-    ),
-    "huge": huge,
-}
-
-FIGURES = {
-    name: figure
-    for name in figures.__all__
-    if inspect.isfunction(figure := getattr(figures, name))
-    and next(iter(inspect.signature(figure).parameters)) == "trace"
-}
-
-
-@pytest.fixture(scope="module", params=TRACES)
-def trace(request: pytest.FixtureRequest) -> Trace:
-    return TRACES[request.param]()
-
-
-def png(figure: Figure, dpi: int = 100) -> bytes:
-    sink = io.BytesIO()
-    figure.savefig(sink, format="png", dpi=dpi)
-    return sink.getvalue()
-
-
-def test_names() -> None:
-    assert set(FIGURES) >= {"overview", "frontier_profile", "deferral_heatmap"}
-
-
-@pytest.mark.parametrize("name", FIGURES)
-def test_every_figure_draws_every_trace(name: str, trace: Trace) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        figure = FIGURES[name](trace)
-        size = len(png(figure))
-    assert size <= 150 << 10
-    assert any(ax.get_xlabel() for ax in figure.axes)
-    assert all(ax.get_ylabel() for ax in figure.axes[: 2 if name == "overview" else 1])
-    words = [text.get_text() for text in figure.texts]
-    if figure.texts:
-        assert any(f"{trace.n_passes:,} pass" in text for text in words)
-        assert all(text.isprintable() for text in words)
-
-
-@pytest.mark.parametrize("name", FIGURES)
-def test_nothing_outside_is_touched(name: str) -> None:
-    before = dict(mpl.rcParams)
-    trace = worked_example()
-    FIGURES[name](trace)
-    assert dict(mpl.rcParams) == before
-    assert "matplotlib.pyplot" not in vars(figures)
-
-
-@pytest.mark.parametrize("name", ["frontier_profile", "deferral_heatmap"])
-def test_figures_draw_on_given_axes(name: str) -> None:
-    mine = Figure()
-    ax = mine.add_subplot(2, 1, 2)
-    assert FIGURES[name](worked_example(), ax=ax) is mine
-    assert ax.has_data()
 
 
 def test_the_overview_draws_on_a_given_figure() -> None:

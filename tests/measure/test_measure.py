@@ -10,6 +10,7 @@ import pytest
 
 from hvm4viz.errors import TraceError
 from hvm4viz.measure import (
+    deferral_age_curves,
     deferral_ages,
     deferral_matrix,
     deferred_sizes,
@@ -18,6 +19,7 @@ from hvm4viz.measure import (
     largest_by_bin,
     most_deferring,
     region_map,
+    rule_mix,
     rules_fired,
 )
 from hvm4viz.measure.frontier import bin_edges
@@ -154,3 +156,48 @@ def test_a_cropped_map_leaves_out_what_is_empty_above() -> None:
     for what in ("deferrals", "cells"):
         assert region_map(trace, what, crop=True).n_regions == (2 if what == "deferrals" else 4)
     assert region_map(record([]), crop=True).values.shape == (2, 0)
+
+
+def test_rules_over_passes(trace: Trace) -> None:
+    table = np.asarray(trace.rules)
+    names = list(rules_fired(trace))
+    for rules_max, n_bins in ((8, 100), (3, 4), (1, 1), (7, 2)):
+        found = rule_mix(trace, rules_max=rules_max, n_bins=n_bins)
+        assert len(found.rules) == len(found.counts) <= rules_max
+        assert found.counts.sum() == table.sum()
+        shown = names if len(names) <= rules_max else names[: rules_max - 1]
+        assert found.others == len(names) - len(shown)
+        for row, name in enumerate(shown):
+            sums = np.add.reduceat(table[:, trace.header.rules.index(name)], found.edges[:-1])
+            assert found.counts[row].tolist() == sums.tolist()
+    with pytest.raises(ValueError, match="rules_max=0"):
+        rule_mix(trace, rules_max=0)
+
+
+def test_shares_of_ages(trace: Trace) -> None:
+    whole, *parts = deferral_age_curves(trace)
+    ages = trace.deferrals()["age"]
+    assert (whole.reason, whole.count, whole.still_open) == ("", ages.size, int((ages < 0).sum()))
+    for age, share in zip(whole.ages, whole.shares, strict=True):
+        assert share == pytest.approx(((ages >= 0) & (ages <= age)).mean())
+    assert parts == []  # all were stopped for one reason
+    middle = whole.within(0.5)
+    assert middle is None or ((ages >= 0) & (ages <= middle)).mean() >= 0.5
+    assert whole.within(1.0) is None  # some are still open
+    assert deferral_age_curves(record([one_pass(0, [event(3)])])) == []
+
+
+def test_ages_by_reason_when_there_are_several() -> None:
+    passes = [
+        one_pass(0, [event(8, DEFERRED, slot=1, reason=1), event(9, DEFERRED, slot=1, reason=2)]),
+        one_pass(1, [event(8)]),
+        one_pass(2, [event(9)]),
+    ]
+    curves = {curve.reason: curve for curve in deferral_age_curves(record(passes))}
+    assert {reason: curve.ages.tolist() for reason, curve in curves.items()} == {
+        "": [1, 2],
+        "take": [1],
+        "publish": [2],
+    }
+    assert curves[""].shares.tolist() == [0.5, 1.0]
+    assert curves[""].within(1.0) == 2
