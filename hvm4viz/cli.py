@@ -19,6 +19,7 @@ from hvm4viz.bench.command import add_bench
 from hvm4viz.errors import DeviceError, Hvm4vizError, MachineError, ProgramError
 from hvm4viz.interrupt import INTERRUPTED
 from hvm4viz.streams import complain, flush_notes, flush_output, note
+from hvm4viz.sweep_command import add_sweep
 from hvm4viz.trace_commands import add_trace_commands
 from hvm4viz.widgets.summary import problem
 
@@ -89,6 +90,7 @@ def parser() -> argparse.ArgumentParser:
     view.set_defaults(command=commands.view)
 
     add_trace_commands(verbs)
+    add_sweep(verbs)
     add_bench(verbs)
 
     doctor = verbs.add_parser(

@@ -88,13 +88,19 @@ def notebook() -> Show:
 
 
 def progress_for(wish: bool | Literal["auto"]) -> Progress | None:  # noqa: FBT001  (``run(progress=...)`` as given)
+    """Return the observer that shows progress where it is wished for, or None."""
+    show = show_for(wish)
+    return Progress(show) if show else None
+
+
+def show_for(wish: bool | Literal["auto"]) -> Show | None:  # noqa: FBT001  (as above)
     """Choose where progress is shown: in the notebook, on a terminal, or (auto, elsewhere) nowhere."""
     if wish is False:
         return None
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython else None
     if shell is not None and type(shell).__name__ == "ZMQInteractiveShell":
-        return Progress(notebook())
+        return notebook()
     if sys.stderr is not None and (wish is True or sys.stderr.isatty()):
-        return Progress(terminal(sys.stderr))
+        return terminal(sys.stderr)
     return None

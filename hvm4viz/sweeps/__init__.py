@@ -1,0 +1,5 @@
+"""Many runs as one table: programs by machines by devices, carried out anywhere, kept as they finish."""
+
+from hvm4viz.sweeps.sweep import sweep
+
+__all__ = ["sweep"]

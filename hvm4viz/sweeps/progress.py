@@ -1,0 +1,61 @@
+"""One updating line that tells how far a sweep is; it appears after half a second and leaves its last state behind."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from hvm4viz.progress import DELAY_S, INTERVAL_S, Show
+
+
+class SweepProgress:
+    """Counts runs as they come.
+
+    Parameters
+    ----------
+    show : callable or None
+        Shows the line; None: nobody sees it.
+    total, kept : int
+        Runs in all, and those of them that are there from before.
+    """
+
+    def __init__(
+        self, show: Show | None, total: int, kept: int, *, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._show, self._clock = show, clock
+        self._total, self._kept = total, kept
+        self._ran = self._not_done = 0
+        self._start = clock()
+        self._next = self._start + DELAY_S
+        self._is_seen = False
+
+    def count(self, status: str) -> None:
+        """Count a run that has ended; show the line when it is due."""
+        self._ran += 1
+        self._not_done += status != "done"
+        now = self._clock()
+        if self._show and now >= self._next:
+            self._next = now + INTERVAL_S
+            self._is_seen = True
+            left_s = (now - self._start) / self._ran * (self._total - self._kept - self._ran)
+            self._show(f"{self.line()} | about {_duration(left_s)} left", "")
+
+    def line(self) -> str:
+        """Say how far it is."""
+        parts = [f"{self._kept + self._ran:,} of {self._total:,} runs"]
+        if self._kept:
+            parts.append(f"{self._kept:,} kept from before")
+        if self._not_done:
+            parts.append(f"{self._not_done:,} not done")
+        return " | ".join(parts)
+
+    def end(self, how: str) -> None:
+        """Leave the last line behind, if there was one."""
+        if self._show and self._is_seen:
+            self._show(f"{self.line()} | {how} after {_duration(self._clock() - self._start)}", "\n")
+
+
+def _duration(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s" if minutes else f"{rest} s"
