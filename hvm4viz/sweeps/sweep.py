@@ -92,8 +92,8 @@ def sweep(
         how it ran     ``device device_name host workers seed kernel record max_passes timeout_s repeat``
         how it ended   ``status error error_type answer answer_digest results``
         what it did    ``passes interactions deferrals contentions remote_writes max_frontier mean_frontier
-                       parallelism heap_words regions seconds device_s ips trace_digest``: counts; ``heap_words`` in cells
-                       of 8 bytes, ``seconds`` and ``device_s`` in seconds, ``ips`` in interactions a second
+                       parallelism heap_words regions seconds device_s ips trace_digest``: ``heap_words`` in cells of
+                       8 bytes, ``seconds`` and ``device_s`` in seconds, ``ips`` in interactions a second
         its origin     ``version finished_at`` (UTC), ``key``
         =============  ===============================================================================================
 
