@@ -5,7 +5,6 @@ import re
 import pytest
 
 import hvm4viz
-
 from hvm4viz.kernel_text.source import kernel
 from hvm4viz.rules import kernel_folder
 
