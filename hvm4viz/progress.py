@@ -1,4 +1,4 @@
-"""One updating line that tells how far a run is: an observer of passes.
+"""One updating line that tells how far long work is; of a run, it observes the passes.
 
 It appears after half a second, changes at most four times a second, and leaves its last state behind.
 """
@@ -23,43 +23,68 @@ Show = Callable[[str, str], None]
 """Shows a line in place of the last one, then an end: a line break after the final one."""
 
 
-class Progress:
-    """Observes a run and shows one line about it."""
+class Line:
+    """One line about long work."""
 
     def __init__(self, show: Show, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._show = show
         self._clock = clock
-        self._start = self._next = clock() + DELAY_S
+        self._text = ""
+        self.begin()
+
+    def begin(self) -> None:
+        """Start the clock."""
+        self._start = self._clock()
+        self._next = self._start + DELAY_S
+
+    def due(self) -> float | None:
+        """Return the seconds since the start if the line may change now, else None; ask once for each change."""
+        now = self._clock()
+        if now < self._next:
+            return None
+        self._next = now + INTERVAL_S
+        return max(now - self._start, 1e-9)
+
+    def tell(self, text: str) -> None:
+        """Show a text in place of the last one."""
+        self._text = text
+        self._show(text, "")
+
+    def end(self, how: str, *, text: str | None = None) -> None:
+        """Leave the last text, or another one, behind with how it ended; nothing if none was shown."""
+        if self._text:
+            self._show(f"{text or self._text} | {how}", "\n")
+
+
+class Progress:
+    """Observes a run and shows one line about it."""
+
+    def __init__(self, show: Show, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._line = Line(show, clock=clock)
         self._interactions = 0
         self._deferrals = 0
-        self._line = ""
 
     def begin(self, header: RunHeader) -> None:
         """Start the clock."""
         del header
-        now = self._clock()
-        self._start, self._next = now, now + DELAY_S
+        self._line.begin()
 
     def on_pass(self, record: PassRecord) -> None:
         """Count the pass; show it when the line is due."""
         self._interactions += record.interactions
         self._deferrals += int(np.count_nonzero(record.events["outcome"] == _DEFERRED))
-        now = self._clock()
-        if now < self._next:
+        seconds = self._line.due()
+        if seconds is None:
             return
-        self._next = now + INTERVAL_S
-        rate = self._interactions / max(now - self._start, 1e-9)
         cells = int(record.cells.sum(dtype=np.int64))
-        self._line = (
+        self._line.tell(
             f"pass {record.index:,} | frontier {record.frontier:,} | {self._deferrals:,} deferrals | "
-            f"{rate / 1e6:.2f} M interactions/s | heap {cells * 8 / 2**20:.1f} MiB"
+            f"{self._interactions / seconds / 1e6:.2f} M interactions/s | heap {cells * 8 / 2**20:.1f} MiB"
         )
-        self._show(self._line, "")
 
     def end(self, end: RunEnd) -> None:
         """Leave the last line behind, if there was one."""
-        if self._line:
-            self._show(f"{self._line} | {end.status}", "\n")
+        self._line.end(end.status)
 
 
 def terminal(stream: TextIO) -> Show:
@@ -87,13 +112,7 @@ def notebook() -> Show:
     return show
 
 
-def progress_for(wish: bool | Literal["auto"]) -> Progress | None:  # noqa: FBT001  (``run(progress=...)`` as given)
-    """Return the observer that shows progress where it is wished for, or None."""
-    show = show_for(wish)
-    return Progress(show) if show else None
-
-
-def show_for(wish: bool | Literal["auto"]) -> Show | None:  # noqa: FBT001  (as above)
+def show_for(wish: bool | Literal["auto"]) -> Show | None:  # noqa: FBT001  (``progress=...`` as given)
     """Choose where progress is shown: in the notebook, on a terminal, or (auto, elsewhere) nowhere."""
     if wish is False:
         return None
@@ -104,3 +123,9 @@ def show_for(wish: bool | Literal["auto"]) -> Show | None:  # noqa: FBT001  (as 
     if sys.stderr is not None and (wish is True or sys.stderr.isatty()):
         return terminal(sys.stderr)
     return None
+
+
+def progress_for(wish: bool | Literal["auto"]) -> Progress | None:  # noqa: FBT001  (``run(progress=...)`` as given)
+    """Return what shows the progress of a run, or None where it is not shown."""
+    show = show_for(wish)
+    return None if show is None else Progress(show)

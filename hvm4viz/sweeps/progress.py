@@ -1,11 +1,11 @@
-"""One updating line that tells how far a sweep is; it appears after half a second and leaves its last state behind."""
+"""What the updating line says of a sweep."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
 
-from hvm4viz.progress import DELAY_S, INTERVAL_S, Show
+from hvm4viz.progress import Line, Show
 
 
 class SweepProgress:
@@ -22,25 +22,21 @@ class SweepProgress:
     def __init__(
         self, show: Show | None, total: int, kept: int, *, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        self._show, self._clock = show, clock
+        self._line = Line(show, clock=clock) if show else None
         self._total, self._kept = total, kept
         self._ran = self._not_done = 0
-        self._start = clock()
-        self._next = self._start + DELAY_S
-        self._is_seen = False
+        self._clock, self._start = clock, clock()
 
     def count(self, status: str) -> None:
         """Count a run that has ended; show the line when it is due."""
         self._ran += 1
         self._not_done += status != "done"
-        now = self._clock()
-        if self._show and now >= self._next:
-            self._next = now + INTERVAL_S
-            self._is_seen = True
-            left_s = (now - self._start) / self._ran * (self._total - self._kept - self._ran)
-            self._show(f"{self.line()} | about {_duration(left_s)} left", "")
+        seconds = self._line.due() if self._line else None
+        if self._line and seconds is not None:
+            left_s = seconds / self._ran * (self._total - self._kept - self._ran)
+            self._line.tell(f"{self.text()} | about {_duration(left_s)} left")
 
-    def line(self) -> str:
+    def text(self) -> str:
         """Say how far it is."""
         parts = [f"{self._kept + self._ran:,} of {self._total:,} runs"]
         if self._kept:
@@ -51,8 +47,8 @@ class SweepProgress:
 
     def end(self, how: str) -> None:
         """Leave the last line behind, if there was one."""
-        if self._show and self._is_seen:
-            self._show(f"{self.line()} | {how} after {_duration(self._clock() - self._start)}", "\n")
+        if self._line:
+            self._line.end(f"{how} after {_duration(self._clock() - self._start)}", text=self.text())
 
 
 def _duration(seconds: float) -> str:
