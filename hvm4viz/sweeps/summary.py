@@ -8,9 +8,9 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-_VARIED: Final = (
-    "region_size", "dup", "owner_unit", "visibility", "shard", "defer", "fork", "fuel",
-)  # fmt: skip
+from hvm4viz.settings import Machine
+
+_SETTINGS: Final = ("region_size", "dup", "owner_unit", "visibility", "shard", "defer", "fork", "fuel", "memory")
 
 
 def medians(
@@ -48,11 +48,12 @@ def medians(
 
 
 def provenance(runs: Any) -> str:
-    """Return what identifies a sweep: hash of the programs, the settings that were run, device, versions."""
+    """Return what identifies a sweep: programs, settings that are not the usual ones, device, version."""
     digests = sorted(set(runs.column("program_digest").to_pylist()))
     text = hashlib.sha256("".join(digests).encode()).hexdigest()[:8]
     heap = ", ".join(f"{size / 2**20:g} MiB" for size in sorted(set(runs.column("heap_bytes").to_pylist())))
-    settings = [f"{name} {_several(runs, name)}" for name in _VARIED]
+    usual = {name: str(value) for name, value in Machine().settings().items()}
+    settings = [f"{name} {_several(runs, name)}" for name in _SETTINGS if _several(runs, name) != usual[name]]
     return " | ".join(
         [
             f"{len(digests)} program{'s' * (len(digests) != 1)}, program text {text}",
