@@ -9,10 +9,11 @@ from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
 from contextlib import contextmanager
 from typing import Any, Final
+from uuid import uuid4
 
 from hvm4viz.progress import Show
 from hvm4viz.sweeps.job import Job
-from hvm4viz.sweeps.processes import Processes
+from hvm4viz.sweeps.processes import Processes, WorkerLost
 from hvm4viz.sweeps.progress import SweepProgress
 from hvm4viz.sweeps.shelf import Shelf
 from hvm4viz.sweeps.worker import carry_out, failure
@@ -73,23 +74,45 @@ def gather(
 
 
 def _carried_out(jobs: Sequence[Job], place: Executor) -> Iterator[tuple[Job, Found]]:
-    """Have jobs carried out; yield each with its result, in the order in which they end."""
+    """Have jobs carried out; yield each with its result, in the order in which they end.
+
+    A cluster counts a worker that died against every run that was waiting there, too: those it gave up are tried once
+    more at the end, one at a time, and only what is lost by itself is lost.
+    """
     waiting = iter(jobs)
     running: dict[Future[Found], Job] = {}
+    suspects: list[Job] = []
     try:
         while True:
             while len(running) < IN_FLIGHT_MAX and (job := next(waiting, None)) is not None:
-                running[place.submit(carry_out, job)] = job
+                running[_submit(place, job)] = job
             if not running:
-                return
+                break
             for future in wait(running, return_when=FIRST_COMPLETED).done:
-                yield running.pop(future), _result(future)
+                job = running.pop(future)
+                result = _result(future)
+                if isinstance(result, dict):
+                    yield job, result
+                elif isinstance(result, WorkerLost):
+                    yield job, _lost(result)
+                else:
+                    suspects.append(job)
+        for job in suspects:
+            running[alone := _submit(place, job)] = job
+            result = _result(alone)
+            del running[alone]
+            yield job, result if isinstance(result, dict) else _lost(result)
     finally:
         for future in running:
             future.cancel()
 
 
-def _result(future: Future[Found]) -> Found:
+def _submit(place: Executor, job: Job) -> Future[Found]:
+    return place.submit(carry_out, job, uuid4().hex)  # no two calls alike: a cluster answers equal ones from memory
+
+
+def _result(future: Future[Found]) -> Found | Exception:
+    """Return what a run gave, or what kept it from giving anything: the end of its process."""
     try:
         return future.result()
     except BrokenExecutor as error:
@@ -98,7 +121,11 @@ def _result(future: Future[Found]) -> Found:
     except CancelledError:
         raise BrokenExecutor("the executor cancelled a run; make a new one and call sweep again") from None
     except Exception as error:  # noqa: BLE001  (carry_out raises nothing: the process or its cluster did)
-        return {"host": None, "device_name": None, "finished_at": time.time(), **failure("lost", error)}
+        return error
+
+
+def _lost(error: Exception) -> Found:
+    return {"host": None, "device_name": None, "finished_at": time.time(), **failure("lost", error)}
 
 
 @contextmanager

@@ -98,7 +98,8 @@ def sweep(
         =============  ===============================================================================================
 
         ``status`` is that of the run, or "refused" (it did not begin: the device, or the machine on it) or "lost" (its
-        worker process died); ``error`` says why.
+        worker process died: at once in processes of our own, twice with an ``executor``, the second time alone);
+        ``error`` says why.
 
     Raises
     ------

@@ -27,8 +27,12 @@ _own: Final = threading.local()
 """Devices of this thread, and what was run on them to warm them up: a device serves one run at a time."""
 
 
-def carry_out(job: Job) -> dict[str, Any]:
-    """Carry out one run; return what a row tells of it (``sweeps/table.py``), errors included."""
+def carry_out(job: Job, ticket: str = "") -> dict[str, Any]:
+    """Carry out one run; return what a row tells of it (``sweeps/table.py``), errors included.
+
+    The ticket tells this call from others of the same run, and is not looked at.
+    """
+    del ticket
     found: dict[str, Any] = {"host": platform.node(), "device_name": None}
     try:
         for module, _ in job.primitives:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+import multiprocessing
 import os
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from concurrent.futures import BrokenExecutor, Future, ThreadPoolExecutor
+from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -140,9 +142,9 @@ def test_a_run_is_kept_under_all_that_it_depends_on(
     ran: list[object] = []
     carry_out = gather.carry_out
 
-    def counting(job: Any) -> Any:
+    def counting(job: Any, ticket: str) -> Any:
         ran.append(job)
-        return carry_out(job)
+        return carry_out(job, ticket)
 
     monkeypatch.setattr(gather, "carry_out", counting)
 
@@ -254,6 +256,33 @@ def test_an_executor_that_breaks_says_so_and_what_is_done_is_kept(tmp_path: Path
         hv.sweep("@main = 1", repeat=5, devices="cpu", executor=Breaks(1), cache=tmp_path)
     assert "call sweep again" in raised.value.__notes__[0]
     assert len(list(tmp_path.rglob("*.json"))) <= 3
+
+
+def test_a_process_pool_of_the_standard_library_serves_too() -> None:
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
+        (row,) = rows(hv.sweep(LIST, devices="cpu", executor=pool, cache=False))
+    assert row["answer"] == hv.run(LIST).text
+
+
+def test_a_worker_of_a_cluster_that_dies_takes_one_run_with_it(mine: str) -> None:
+    distributed: Any = pytest.importorskip(
+        "distributed", reason="Dask is not installed: pip install 'hvm4viz[cluster]'"
+    )
+    config: Any = importlib.import_module("dask").config
+    programs = {"exits": "@main = %die(3)", "plain": "@main = 7"}
+    with (
+        config.set({"distributed.scheduler.allowed-failures": 0}),
+        distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        table = hv.sweep(programs, devices="cpu", primitives=mine, executor=client.get_executor(), cache=False)
+    lost, plain = rows(table)
+    assert (lost["status"], lost["error_type"], plain["status"], plain["answer"]) == (
+        "lost",
+        "KilledWorker",
+        "done",
+        "7",
+    )
 
 
 SCRIPT = """
