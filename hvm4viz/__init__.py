@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from hvm4viz.magics import Shell
     from hvm4viz.primitives import primitive as primitive
     from hvm4viz.readback import Term as Term
+    from hvm4viz.sweeps import sweep as sweep
     from hvm4viz.trace import Trace as Trace
     from hvm4viz.trace import open_trace as open_trace
     from hvm4viz.trace.compare import Comparison as Comparison
@@ -67,6 +68,7 @@ __all__ = [
     "run",
     "run_heap",
     "set_options",
+    "sweep",
 ]
 
 _LATER = {
@@ -82,6 +84,7 @@ _LATER = {
     "kernel": "hvm4viz.kernel_text.source",
     "open_trace": "hvm4viz.trace",
     "primitive": "hvm4viz.primitives",
+    "sweep": "hvm4viz.sweeps",
 }
 
 

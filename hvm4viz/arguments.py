@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import difflib
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, NoReturn
 
 from hvm4viz.options import FIGURE, GROUPS, Door, Option, options
@@ -46,6 +46,36 @@ def _add(group: Any, option: Option) -> None:
         action="append" if option.many else "store",
         help=text,
     )
+
+
+def add_series(
+    parser: argparse.ArgumentParser, door: Door, *, targets: Collection[str], also: Collection[str] = ()
+) -> None:
+    """Add options that take several values with commas between them: those of some targets, and some names besides."""
+    group = parser.add_argument_group("several values with commas between them")
+    for option in options(door):
+        if option.kind is not None and (option.target in targets or option.dest in also):
+            of = f": {', '.join(option.choices)}" if option.choices else ""
+            text = option.help.replace("%", "%%") + of
+            group.add_argument(
+                *option.flags, dest=option.dest, type=_series(option), metavar=option.metavar or "NAME", help=text
+            )
+
+
+def _series(option: Option) -> Callable[[str], list[object]]:
+    """Return what reads several values of an option."""
+
+    def read(text: str) -> list[object]:
+        values: list[object] = []
+        for part in text.split(","):
+            value = option.kind(part) if option.kind else part
+            if option.choices and value not in option.choices:
+                known = ", ".join(map(repr, option.choices))
+                raise argparse.ArgumentTypeError(f"invalid choice: {part!r} (choose from {known})")
+            values.append(value)
+        return values
+
+    return read
 
 
 def run_arguments(given: argparse.Namespace, door: Door) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from hvm4viz.estimate import ResourceNotice
 from hvm4viz.figure_commands import add_figure_commands
 from hvm4viz.interrupt import INTERRUPTED
 from hvm4viz.streams import complain, flush_notes, flush_output, note
+from hvm4viz.sweep_command import add_sweep
 from hvm4viz.trace_commands import add_trace_commands
 from hvm4viz.widgets.summary import problem
 
@@ -88,6 +89,7 @@ def parser() -> argparse.ArgumentParser:
     view.set_defaults(command=commands.view)
 
     add_trace_commands(verbs)
+    add_sweep(verbs)
     add_bench(verbs)
 
     doctor = verbs.add_parser(

@@ -81,6 +81,12 @@ def primitive(name: str, *, arity: int) -> Callable[[Callable[..., Any]], Callab
     return register
 
 
+def module_of(name: str) -> str | None:
+    """Return the module whose function is registered under a name; None for a primitive that is always there."""
+    function = _functions.get(name)
+    return function.__module__ if function is not None else None
+
+
 def steps_of(machine: Evaluator, name: str, number: int, cells: list[int]) -> Steps:
     """Return the generator that runs a primitive on argument cells."""
     if name == "log":

@@ -51,6 +51,10 @@ class Rule:
     examples: tuple[tuple[str, str], ...]
     text: str
 
+    def __str__(self) -> str:
+        """Return the whole file."""
+        return self.text
+
 
 def kernel_folder() -> Path:
     """Return the folder of the kernel text, in an install or in a checkout."""

@@ -111,7 +111,7 @@ def run(
     TraceError
         If the trace file cannot be created.
     """
-    _check_limits(max_passes, timeout, repeat, workers, seed)
+    check_limits(max_passes, timeout, repeat, workers, seed)
     request = _request(
         program,
         entry=entry,
@@ -162,12 +162,7 @@ def _request(
 ) -> Request:
     from hvm4viz.execution import Request
 
-    if mode not in (None, "snf", "collapse"):
-        raise ValueError(f"mode={mode!r}: must be 'snf' or 'collapse'")
-    if limit is not None and mode == "snf":
-        raise ValueError(f"limit={limit}: a limit counts the results of a collapse; use mode='collapse'")
-    if limit is not None and not isinstance(limit, int):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ValueError(f"limit={limit!r}: must be a whole number, or None")
+    chosen_mode, most = mode_and_limit(mode, limit)
     parsed = parse(program) if isinstance(program, str) else program
     main = parsed.book.entry(entry)
     return Request(
@@ -176,12 +171,29 @@ def _request(
         root=0,
         stamps=0,
         entry=entry,
-        mode=mode or ("snf" if limit is None else "collapse"),
-        limit=None if limit is None or limit < 0 else limit,
+        mode=chosen_mode,
+        limit=most,
         on_cpu=bool(parsed.book.reachable_prims(main)),
         machine=machine or Machine(),
         **_preferred(options),
     )
+
+
+def mode_and_limit(mode: Mode | None, limit: int | None) -> tuple[Mode, int | None]:
+    """Return the mode that is meant, and its limit: None for all results.
+
+    Raises
+    ------
+    ValueError
+        If there is no such mode, or the limit is none or not of a collapse.
+    """
+    if mode not in (None, "snf", "collapse"):
+        raise ValueError(f"mode={mode!r}: must be 'snf' or 'collapse'")
+    if limit is not None and mode == "snf":
+        raise ValueError(f"limit={limit}: a limit counts the results of a collapse; use mode='collapse'")
+    if limit is not None and not isinstance(limit, int):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ValueError(f"limit={limit!r}: must be a whole number, or None")
+    return mode or ("snf" if limit is None else "collapse"), None if limit is None or limit < 0 else limit
 
 
 def _preferred(options: dict[str, Any]) -> dict[str, Any]:
@@ -298,7 +310,7 @@ def results(
     results : Results
         An iterator of ``Term``; ``results.run`` is the ``Run``.
     """
-    _check_limits(max_passes, timeout, 1, workers, seed)
+    check_limits(max_passes, timeout, 1, workers, seed)
     return Results(
         _request(
             program,
@@ -355,7 +367,7 @@ def run_heap(
     """
     from hvm4viz.execution import Request
 
-    _check_limits(max_passes, timeout, 1, workers, seed)
+    check_limits(max_passes, timeout, 1, workers, seed)
     chosen = _preferred({"device": device, "trace_limit": trace_limit, "progress": False})
     if heap.tasks:
         raise ValueError(f"{len(heap.tasks)} tasks are at work on this heap; run_heap(heap.settled()) starts afresh")
@@ -386,7 +398,14 @@ def run_heap(
     )
 
 
-def _check_limits(max_passes: int, timeout: float | None, repeat: int, workers: int | None, seed: int) -> None:
+def check_limits(max_passes: int, timeout: float | None, repeat: int, workers: int | None, seed: int) -> None:
+    """Check the numbers of a run against their bounds.
+
+    Raises
+    ------
+    ValueError
+        If one is out of range, with the bound.
+    """
     if max_passes < 0:
         raise ValueError(f"max_passes={max_passes}: must be 0 or more")
     if timeout is not None and not timeout >= 0:

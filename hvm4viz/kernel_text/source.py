@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from difflib import get_close_matches, unified_diff
 from functools import cache, cached_property, lru_cache
 from typing import Final
 
@@ -113,7 +114,7 @@ def _dispatch(rules: tuple[Rule, ...]) -> str:
     return "\n".join(out)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Kernel:
     """The kernel text: the files of ``kernels/`` and, in the middle, the rules.
 
@@ -126,6 +127,72 @@ class Kernel:
 
     rules: tuple[Rule, ...]
     watchers: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        """Say which rules are not as shipped; the text itself is long."""
+        edited = [
+            rule.name for rule, shipped in zip(self.rules, rule_table(), strict=True) if rule.text != shipped.text
+        ]
+        what = f"edited: {', '.join(edited)}" if edited else "as shipped"
+        watched = f", watched: {', '.join(self.watchers)}" if self.watchers else ""
+        return f"<Kernel of {len(self.rules)} rules, {what}{watched}>"
+
+    def rule(self, name: str) -> Rule:
+        """Return one rule; printing it shows its file.
+
+        Parameters
+        ----------
+        name : str
+            Name (``DUP-SUP``) or file stem (``dup_sup``).
+
+        Raises
+        ------
+        ValueError
+            If no rule has that name.
+        """
+        stem = name.lower().replace("-", "_")
+        found = next((rule for rule in self.rules if rule.file == stem), None)
+        if found is None:
+            close = get_close_matches(name.upper().replace("_", "-"), self.names, n=1)
+            meant = f" (did you mean {close[0]}?)" if close else ""
+            raise ValueError(f"no rule is named {name!r}{meant}; hvm4viz.kernel().names lists them")
+        return found
+
+    def edit(self, rule: str, old: str, new: str) -> Kernel:
+        """Return a kernel in which one stretch of one rule's file reads otherwise.
+
+        Parameters
+        ----------
+        rule : str
+            Name (``DUP-SUP``) or file stem (``dup_sup``).
+        old : str
+            A stretch that stands in the file exactly once.
+        new : str
+            What is to stand there.
+
+        Raises
+        ------
+        ValueError
+            If no rule has that name, ``old`` is not there exactly once, or the header is not complete afterwards.
+        """
+        found = self.rule(rule)
+        times = found.text.count(old) if old else 0
+        if times != 1:
+            raise ValueError(
+                f"{old!r} stands {times} times in {found.name}, not once; print(hvm4viz.kernel().rule({rule!r})) shows "
+                "the file"
+            )
+        return self.replace(rule, found.text.replace(old, new))
+
+    def changes(self) -> str:
+        """Return how the rules differ from those that ship, as a unified diff; empty if they do not."""
+        out: list[str] = []
+        for rule, shipped in zip(self.rules, rule_table(), strict=True):
+            name = f"rules/{rule.file}.h"
+            out += unified_diff(
+                shipped.text.splitlines(), rule.text.splitlines(), name, name, "shipped", "edited", lineterm=""
+            )
+        return "\n".join(out)
 
     def watched(self, *watchers: str) -> Kernel:
         """Return this kernel with its heap watched.
@@ -161,9 +228,7 @@ class Kernel:
         ValueError
             If no rule has that name, or the header of ``text`` is not complete.
         """
-        stem = rule.lower().replace("-", "_")
-        if all(stem != known.file for known in self.rules):
-            raise ValueError(f"no rule is named {rule!r}; hvm4viz.kernel().names lists them")
+        stem = self.rule(rule).file
         new = parse_rule(stem, text)
         return Kernel(tuple(new if known.file == stem else known for known in self.rules), self.watchers)
 

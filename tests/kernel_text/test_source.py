@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+import hvm4viz
 from hvm4viz.kernel_text.source import kernel
 from hvm4viz.rules import kernel_folder
 
@@ -77,3 +78,28 @@ def test_metal_is_asked_for_no_stronger_order_than_relaxed() -> None:
 def test_every_entry_point_guards_its_grid() -> None:
     for name, body in re.findall(r"ENTRY\((\w+)\)\(.*?GRID_INDEX\) \{\n(.*?\n.*?\n)", kernel().text, re.DOTALL):
         assert re.search(r"if \(index >= [^)]*\) return;", body), name
+
+
+def test_a_rule_is_found_by_name_and_prints_as_its_file() -> None:
+    assert kernel().rule("DUP-SUP") is kernel().rule("dup_sup")
+    assert str(kernel().rule("DUP-SUP")) == kernel().rule("DUP-SUP").text
+    with pytest.raises(ValueError, match=r"'DUP-SUB' \(did you mean DUP-SUP\?\)"):
+        kernel().rule("DUP-SUB")
+
+
+def test_an_edit_changes_one_stretch_and_is_shown_as_a_difference() -> None:
+    edited = kernel().edit("OP2-NUM-NUM", "term_num(op2_compute(", "term_num(1u + op2_compute(")
+    assert edited.digest != kernel().digest
+    assert repr(kernel()) == f"<Kernel of {len(kernel().rules)} rules, as shipped>"
+    assert "edited: OP2-NUM-NUM" in repr(edited)
+    assert "watched: log" in repr(edited.watched("log"))
+    assert kernel().changes() == ""
+    lines = edited.changes().splitlines()
+    assert lines[:2] == ["--- rules/op2_num_num.h\tshipped", "+++ rules/op2_num_num.h\tedited"]
+    assert [line[0] for line in lines[3:] if line[0] in "+-"] == ["-", "+"]
+    assert hvm4viz.run("@main = 40 + 1", kernel=edited).text == "42"
+    for old in ("not there", "", "w"):
+        with pytest.raises(ValueError, match="not once"):
+            kernel().edit("OP2-NUM-NUM", old, "x")
+    with pytest.raises(ValueError, match="the header lacks words"):
+        kernel().edit("OP2-NUM-NUM", "// words:", "// word:")

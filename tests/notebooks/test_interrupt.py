@@ -5,6 +5,7 @@ from __future__ import annotations
 import queue
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -62,3 +63,21 @@ def test_an_interrupt_shows_and_binds_the_run_so_far(kernel: tuple[KernelManager
     assert "execute_result" not in kinds
     told = execute(kernel, "print(stopped.status, stopped.trace.n_passes > 0, len(stopped.trace.digest()))")
     assert [m["content"]["text"] for m in told if m["msg_type"] == "stream"] == ["interrupted True 64\n"]
+
+
+def test_an_interrupt_of_a_sweep_keeps_what_is_done(
+    kernel: tuple[KernelManager, BlockingKernelClient], tmp_path: Path
+) -> None:
+    execute(kernel, "import hvm4viz as hv")
+    text = "@count = λ{0: 0; λ&n. @count(n - 1)} @main = @count(20000)"
+    call = f"hv.sweep({text!r}, hv.Machine(fuel=100), 'cpu', repeat=1000, cache={str(tmp_path)!r})"
+    messages = execute(kernel, call, stop_after_s=1)
+    progress = [m["content"]["data"]["text/plain"] for m in messages if m["msg_type"] == "update_display_data"]
+    assert "of 1,000 runs | stopped after" in progress[-1]
+    (error,) = (message["content"] for message in messages if message["msg_type"] == "error")
+    assert error["ename"] == "KeyboardInterrupt"
+    (said,) = (m["content"]["text"] for m in messages if m["msg_type"] == "stream")
+    kept = len(list(tmp_path.rglob("*.json")))
+    assert kept
+    where = f"{kept:,} of 1,000 runs are kept in {tmp_path}"
+    assert said == f"sweep: interrupted; {where}; the same call goes on with the others\n"

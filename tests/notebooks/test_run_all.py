@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import nbformat
 import pytest
 from nbclient import NotebookClient
 
+from hvm4viz.sweeps.shelf import default_folder
+
 FOLDER = Path(__file__).parents[2] / "notebooks"
 SECONDS_MAX = 120
 
 
+def left_behind() -> dict[str, bytes]:
+    """Return what a notebook could leave behind: files beside it, and runs in the user's cache."""
+    beside = {str(path): path.read_bytes() for path in FOLDER.rglob("*") if path.is_file()}
+    return beside | {str(path): b"" for path in default_folder().rglob("*.json")}
+
+
 def executed(path: Path) -> nbformat.NotebookNode:
-    book = nbformat.read(path, as_version=4)
+    book, before, begun = nbformat.read(path, as_version=4), left_behind(), time.monotonic()
     NotebookClient(book, timeout=SECONDS_MAX, resources={"metadata": {"path": str(FOLDER)}}).execute()
+    assert time.monotonic() - begun < SECONDS_MAX
+    assert left_behind() == before, "a notebook leaves nothing behind"
     return book
 
 
