@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import os
 import shutil
-import sys
 import warnings
 from pathlib import Path
+from types import FrameType
 from typing import Final
 
 from hvm4viz.events import PassRecord, RunEnd, RunHeader
@@ -110,10 +111,14 @@ def size(nbytes: int) -> str:
 
 def notice(text: str) -> None:
     """Warn whoever called the package; each place there is told a text once."""
-    level, frame = 1, sys._getframe(0)  # noqa: SLF001
-    while frame.f_back is not None and str(frame.f_globals.get("__name__", "")).partition(".")[0] == "hvm4viz":
+    level, frame = 1, inspect.currentframe()
+    while frame is not None and frame.f_back is not None and _is_ours(frame):
         level, frame = level + 1, frame.f_back
     warnings.warn(text, ResourceNotice, stacklevel=level)
+
+
+def _is_ours(frame: FrameType) -> bool:
+    return str(frame.f_globals.get("__name__", "")).partition(".")[0] == "hvm4viz"
 
 
 class HeapGauge:

@@ -50,17 +50,17 @@ class Mutation:
 class Mutant(Kernel):
     """The kernel with a planted bug."""
 
-    changes: tuple[Change, ...] = ()
+    planted: tuple[Change, ...] = ()
 
     def watched(self, *watchers: str) -> Mutant:
         """Return this mutant with its heap watched."""
-        return Mutant(self.rules, super().watched(*watchers).watchers, self.changes)
+        return Mutant(self.rules, super().watched(*watchers).watchers, self.planted)
 
     @cached_property
     def text(self) -> str:
         """The kernel's text with the bug in it."""
         text = Kernel(self.rules, self.watchers).text
-        for old, new in self.changes:
+        for old, new in self.planted:
             found = text.count(old)
             assert found == 1, f"stands {found} times in the kernel, so that the bug cannot be planted:\n{old}"
             text = text.replace(old, new)
