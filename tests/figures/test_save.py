@@ -155,7 +155,8 @@ def test_a_figure_of_a_table_names_the_table_by_a_digest(tmp_path: Path) -> None
 
 def words_of(path: Path) -> str:
     if path.suffix == ".png":
-        info = Image.open(path).info
+        with Image.open(path) as picture:
+        info = picture.info
         return " ".join(str(value) for value in info.values())
     data = path.read_bytes()
     if path.suffix == ".svg":
