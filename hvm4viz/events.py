@@ -153,7 +153,7 @@ class PassRecord:
     ops : ndarray of OP, shape (n_ops,)
         Operations on slots, at level ``full``: in the frontier's order, within an event in the order they happened.
     deltas : ndarray of DELTA, shape (n_changed,)
-        Cells that differ from the start of the pass, at level ``full``.
+        Cells that differ from the start of the pass, at level ``full``; this one may be kept as it is.
     """
 
     index: int

@@ -180,8 +180,13 @@ class Store:
         return [(start * step, stop * step) for start, stop in edges.reshape(-1, 2).tolist()]
 
     def retire(self) -> None:
-        """Let the device use the heap again for another run, once nobody reads it any more."""
-        self.device.keep(self.heap, 8 * self.cells_in_use)
+        """Let another run use the memory, once nobody reads it any more."""
+        cells = self.cells_in_use
+        self.device.keep(self.heap, 8 * cells)
+        if self.log is not None:
+            self.log.retire(cells)
+        if self.mirror is not None:
+            self.mirror.retire(cells)
 
     def fetch(self) -> None:
         """Bring the heap and its tables home, for the host to read and write."""

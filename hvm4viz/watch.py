@@ -59,6 +59,7 @@ class Log:
         self.marks: Buffer = device.buffer(self.pages + self.pages * PAGE_CELLS)
         self._words: NDArray[np.uint64] = view(self.buffer, np.uint64)
         self._words[0], self._words[3] = self.chunks, self.pages
+        self._taken_max = 0
         self._function = kernel.on_host("collect_ops")
         self._io, self._order, self._ops = CpuBuffer(8), CpuBuffer(4), CpuBuffer(LOG_ROOM * OP.itemsize)
         self._io_view = view(self._io, np.uint32).data
@@ -66,6 +67,11 @@ class Log:
     def prepare(self, cells: int) -> None:
         """Tell the device how many cells are in use."""
         self._device.extent(self.marks, self.pages + -(-cells // PAGE_CELLS) * PAGE_CELLS)
+
+    def retire(self, cells: int) -> None:
+        """Let the device use the buffers again; so many cells are in use."""
+        self._device.keep(self.buffer, 8 * (LOG_HEAD + self._taken_max * LOG_CHUNK))
+        self._device.keep(self.marks, self.pages + -(-cells // PAGE_CELLS) * PAGE_CELLS)
 
     def operations(self, events: Buffer) -> NDArray[np.void]:
         """Take the operations of a pass from the log, and empty it.
@@ -89,6 +95,7 @@ class Log:
         taken, is_lost = int(self._words[1]) & 0xFFFFFFFF, int(self._words[2])
         if not taken:
             return NO_OPS
+        self._taken_max = max(self._taken_max, min(taken, self.chunks))
         self._words[1:3] = 0
         self._device.push(self.buffer, 8 * LOG_HEAD)
         if is_lost:

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from hvm4viz.trace import Trace
 
 LEVELS: Final = ("off", "counts", "events", "full")
+_ORDERS: Final = ((0, 1, 3, 2), (1, 2, 0, 3), (2, 3, 1, 0), (3, 0, 2, 1))
+"""Orders of the levels in which each comes behind each other one once: a Williams design."""
+
 QUESTIONS: Final = 20
 """How often each question is asked, from passes chosen at random."""
 
@@ -104,7 +107,7 @@ def measure_recordings(
         wall: dict[str, list[float]] = {level: [] for level in LEVELS}
         traces: dict[str, Trace] = {}
         for turn in range(rounds):
-            for level in (*LEVELS[turn % 4 :], *LEVELS[: turn % 4]):
+            for level in (LEVELS[i] for i in _ORDERS[turn % len(_ORDERS)]):
                 begun = time.perf_counter()
                 done = run(
                     sample.program,
@@ -228,8 +231,11 @@ def as_markdown(found: Sequence[Recording]) -> str:
     for each in found:
         if each.wall_s:
             off = each.wall_s["off"]
-            ratios = [f"{1000 * off:.3g} ms", *(f"× {each.wall_s[level] / off:.2f}" for level in LEVELS[1:])]
-            costs.append([f"`{each.program}`", f"{each.passes:,}", f"{each.events:,}", *ratios])
+            times = [f"{1000 * off:.3g} ms", *(f"× {each.wall_s[level] / off:.2f}" for level in LEVELS[1:])]
+            costs.append([f"`{each.program}`", f"{each.passes:,}", f"{each.events:,}", *times])
+    ratios = [[each.wall_s[level] / each.wall_s["off"] for level in LEVELS[1:]] for each in found if each.wall_s]
+    if len(ratios) > 1:
+        costs.append(["median", "", "", "", *(f"× {median(column):.2f}" for column in zip(*ratios, strict=True))])
     names = (
         "program", "cells", "bytes an event", "at `full`", "open", "a heap", "the next heap", "next deferral", "search",
     )  # fmt: skip

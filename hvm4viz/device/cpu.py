@@ -48,7 +48,10 @@ class CpuBuffer(mmap.mmap):
 
 
 KEPT_BYTES: Final = 256 << 20
-"""Most memory that one finished run leaves for the next: to clear it takes a tenth of what fresh pages cost."""
+"""Most memory that finished runs leave for others: to clear it takes a tenth of what fresh pages cost."""
+
+KEPT_MAX: Final = 8
+"""Buffers that are kept: those of two runs, for whoever runs again often holds the last run while the next is made."""
 
 _kept: list[tuple[CpuBuffer, int]] = []
 
@@ -188,7 +191,7 @@ class CpuDevice(Device):
         """Return a zero-filled buffer of that many bytes, or one holding a copy of an array."""
         nbytes = source if isinstance(source, int) else source.nbytes
         try:
-            made = (_again(nbytes) if isinstance(source, int) else None) or CpuBuffer(nbytes)
+            made = reserve(nbytes) if isinstance(source, int) else CpuBuffer(nbytes)
         except (OSError, OverflowError, MemoryError, ValueError) as error:
             raise DeviceFailed(f"{self.name} cannot reserve {nbytes:,} bytes: {error}", text=str(error)) from None
         if isinstance(source, int):
@@ -198,22 +201,30 @@ class CpuDevice(Device):
 
     def keep(self, buffer: Buffer, nbytes: int) -> None:
         """Use a buffer again, of which all behind the first bytes is zero, once nobody else has it."""
-        if nbytes <= KEPT_BYTES and isinstance(buffer, CpuBuffer):
-            _kept[:] = [(buffer, nbytes)]
+        if isinstance(buffer, CpuBuffer):
+            keep(buffer, nbytes)
 
 
-def _again(nbytes: int) -> CpuBuffer | None:
-    """Return the kept buffer, cleared, if it has that size and is nobody's."""
-    if not _kept or len(_kept[0][0]) != nbytes:
-        return None
-    try:
-        made, used = _kept.pop()
-    except IndexError:  # another thread was faster
-        return None
-    if sys.getrefcount(made) > 2:  # ``made`` and the argument: a run that is still there reads it
-        return None
-    np.frombuffer(made, np.uint8, used)[:] = 0  # type: ignore[call-overload]
-    return made
+def keep(buffer: CpuBuffer, nbytes: int) -> None:
+    """Keep a buffer for others, of which all behind the first bytes is zero."""
+    kept = [*_kept, (buffer, nbytes)][-KEPT_MAX:]
+    while sum(used for _, used in kept) > KEPT_BYTES:
+        del kept[0]
+    _kept[:] = kept
+
+
+def reserve(nbytes: int) -> CpuBuffer:
+    """Return a zero-filled buffer: a kept one of that size, if there is one that is nobody's."""
+    for _ in range(len(_kept)):
+        try:
+            made, used = _kept.pop(0)
+        except IndexError:  # another thread was faster
+            break
+        if len(made) == nbytes and sys.getrefcount(made) == 2:  # ``made`` and the argument: no run reads it any more
+            np.frombuffer(made, np.uint8, used)[:] = 0  # type: ignore[call-overload]
+            return made
+        _kept.append((made, used))
+    return CpuBuffer(nbytes)
 
 
 def open(*, workers: int | None = None) -> CpuDevice:  # noqa: A001  (the lookup's verb)

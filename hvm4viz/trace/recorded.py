@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Any, Final, Literal
 
@@ -46,7 +46,7 @@ class Recorded:
         self,
         header: RunHeader | None,
         end: RunEnd | None,
-        chunks: tuple[Chunk, ...],
+        chunks: tuple[Chunk, ...] | Callable[[], tuple[Chunk, ...]],
         *,
         level: str,
         devices: tuple[str, ...],
@@ -62,7 +62,7 @@ class Recorded:
         self.devices = devices
         self.state: State = state or ("complete" if end else "interrupted")
         self.note = note
-        self.chunks = chunks
+        self._source: tuple[Chunk, ...] | Callable[[], tuple[Chunk, ...]] = chunks
         self.final_state = final_state
         self._recorded_digest = digest
         self._lines_cut = lines_cut  # some result lines are not here, so that only the recorded digest is left
@@ -75,6 +75,13 @@ class Recorded:
             f"<Trace of {self.n_passes:,} passes, {self.n_events:,} events, level {self.level}, {self.state}"
             f", {self.nbytes:,} bytes{cut}>"
         )
+
+    @cached_property
+    def chunks(self) -> tuple[Chunk, ...]:
+        """The passes, in order."""
+        if callable(self._source):
+            self._source = self._source()
+        return self._source
 
     # Sizes.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Final, Literal, get_args
 
@@ -214,13 +215,14 @@ class Recorder:
         ):
             self._seal()
 
-    def _more(self, record: PassRecord) -> tuple[bytes, bytes, bytes, bytes]:
+    def _more(self, record: PassRecord) -> tuple[bytes, _Bytes, bytes, bytes]:
         image, state = self._keyframes.take(record) if self._keyframes else (b"", b"")
-        return record.ops.tobytes(), record.deltas.tobytes(), image, state
+        return record.ops.tobytes(), _view(record.deltas), image, state
 
     def end(self, end: RunEnd) -> None:
         """Take the end of the run, whatever ended it."""
-        self._seal()
+        if self._writer is not None:
+            self._seal()
         if self._machine is not None and self._keep and end.status in RESUMABLE:
             self._final_state = self._machine.state()
         self._machine = self._keyframes = None
@@ -245,17 +247,24 @@ class Recorder:
     @property
     def trace(self) -> Trace:
         """The passes acknowledged so far, as a trace that no longer changes."""
-        self._seal()
+        if self._end is None:
+            self._seal()
         if self._trace is None:
+            done = tuple(self._chunks)
             self._trace = Trace(
                 self._header,
                 self._end,
-                tuple(self._chunks),
+                # What is pending when a run is over is gathered once somebody looks: most runs are never looked at.
+                partial(_all_of, done, self._pending, self._region_size, self.level, kept=self._keep),
                 level=self.level,
                 devices=tuple(self._devices),
                 final_state=self._final_state,
             )
         return self._trace
+
+    @property
+    def _region_size(self) -> int:
+        return self._header.region_size if self._header else 1
 
     def _changed(self, cells: NDArray[np.uint32]) -> NDArray[np.intp]:
         """Return the regions whose use changed since the last pass."""
@@ -269,11 +278,7 @@ class Recorder:
         """Gather the pending passes into a chunk."""
         if not self._pending:
             return
-        # An interrupt may have come between the two steps below, the last time: leave out what is gathered already.
-        first = self._chunks[-1].first + self._chunks[-1].n_passes if self._chunks else 0
-        pending = [item for item in self._pending if item[0] >= first]
-        if pending:
-            self._chunks.append(self._chunk(first, pending))
+        self._chunks[:] = _all_of(tuple(self._chunks), self._pending, self._region_size, self.level, kept=self._keep)
         self._pending = []
         self._pending_bytes = 0
         self._trace = None
@@ -296,34 +301,42 @@ class Recorder:
             raise
         self._flushed_at = time.monotonic()
 
-    def _chunk(self, first: int, pending: list[_Pending]) -> Chunk:
-        _, rows, events, rules, changed, cells, found, remote, given, more = zip(*pending, strict=True)
-        n_rows = len(pending)
-        region_size = self._header.region_size if self._header else 1
-        all_events = from_parts(events, EVENT)
-        full: dict[str, Ragged] = {}
-        if self.level == "full":
-            parts = zip(*(each or _NOTHING for each in more), strict=True)
-            full = {
-                name: from_parts(part, dtype) for (name, dtype), part in zip(FULL_TABLES.items(), parts, strict=True)
-            }
-        return Chunk(
-            first=first,
-            kept=self._keep,
-            rows=np.array(list(rows), ROW),
-            tables={
-                "outcomes": count_outcomes(all_events),
-                "rules": _dense_counts(rules),
-                "cells": _listed(changed, cells, TABLES["cells"]),
-                "remote": _listed(found, remote, TABLES["remote"]),
-                "given": from_parts(
-                    [np.array(pairs, np.uint32).tobytes() if pairs else b"" for pairs in given], TABLES["given"]
-                ),
-                "pairs": no_values(n_rows, TABLES["pairs"]) if self._keep else count_pairs(all_events, region_size),
-                "events": all_events if self._keep else no_values(n_rows, EVENT),
-                **full,
-            },
-        )
+
+def _all_of(
+    chunks: tuple[Chunk, ...], pending: list[_Pending], region_size: int, level: Level, *, kept: bool
+) -> tuple[Chunk, ...]:
+    """Return the chunks with what is pending gathered into one more."""
+    # An interrupt may have come between gathering and forgetting, the last time: leave out what is gathered already.
+    first = chunks[-1].first + chunks[-1].n_passes if chunks else 0
+    rest = [item for item in pending if item[0] >= first]
+    return (*chunks, _chunk(first, rest, region_size, level, kept=kept)) if rest else chunks
+
+
+def _chunk(first: int, pending: list[_Pending], region_size: int, level: Level, *, kept: bool) -> Chunk:
+    _, rows, events, rules, changed, cells, found, remote, given, more = zip(*pending, strict=True)
+    n_rows = len(pending)
+    all_events = from_parts(events, EVENT)
+    full: dict[str, Ragged] = {}
+    if level == "full":
+        parts = zip(*(each or _NOTHING for each in more), strict=True)
+        full = {name: from_parts(part, dtype) for (name, dtype), part in zip(FULL_TABLES.items(), parts, strict=True)}
+    return Chunk(
+        first=first,
+        kept=kept,
+        rows=np.array(list(rows), ROW),
+        tables={
+            "outcomes": count_outcomes(all_events),
+            "rules": _dense_counts(rules),
+            "cells": _listed(changed, cells, TABLES["cells"]),
+            "remote": _listed(found, remote, TABLES["remote"]),
+            "given": from_parts(
+                [np.array(pairs, np.uint32).tobytes() if pairs else b"" for pairs in given], TABLES["given"]
+            ),
+            "pairs": no_values(n_rows, TABLES["pairs"]) if kept else count_pairs(all_events, region_size),
+            "events": all_events if kept else no_values(n_rows, EVENT),
+            **full,
+        },
+    )
 
 
 def _size(chunk: Chunk) -> int:
@@ -332,9 +345,9 @@ def _size(chunk: Chunk) -> int:
     return chunk.n_passes * PASS_BYTES + kept
 
 
-def _view(events: NDArray[np.void]) -> bytes | memoryview:
-    """Return the bytes of a pass that is gathered at once, if possible without a copy."""
-    return events.view(np.uint8).data if events.flags.c_contiguous else events.tobytes()
+def _view(records: NDArray[np.void]) -> bytes | memoryview:
+    """Return the bytes of records, if possible without a copy."""
+    return records.view(np.uint8).data if records.flags.c_contiguous else records.tobytes()
 
 
 def _listed(keys: Sequence[bytes], counts: Sequence[bytes], dtype: np.dtype[np.void]) -> Ragged:

@@ -156,7 +156,7 @@ def test_a_figure_of_a_table_names_the_table_by_a_digest(tmp_path: Path) -> None
 def words_of(path: Path) -> str:
     if path.suffix == ".png":
         with Image.open(path) as picture:
-        info = picture.info
+            info = picture.info
         return " ".join(str(value) for value in info.values())
     data = path.read_bytes()
     if path.suffix == ".svg":
