@@ -255,7 +255,7 @@ class Recorder:
                 self._header,
                 self._end,
                 # What is pending when a run is over is gathered once somebody looks: most runs are never looked at.
-                partial(_all_of, done, self._pending, self._region_size, self.level, kept=self._keep),
+                partial(_all_of, done, self._pending[:], self._region_size, self.level, kept=self._keep),
                 level=self.level,
                 devices=tuple(self._devices),
                 final_state=self._final_state,
