@@ -12,8 +12,8 @@ from hvm4viz.device.cpu import CpuBuffer, keep, reserve
 from hvm4viz.events import DELTA
 from hvm4viz.watch import Log
 
-ROOM: Final = 1 << 12
-"""Changed cells up to which room is kept ready; of more, each pass gets its own."""
+ROOM: Final = 1 << 16
+"""Changed cells that a piece of memory holds, at least; those of many passes lie in one."""
 
 
 class Mirror:
@@ -39,12 +39,16 @@ class Mirror:
         at = np.flatnonzero(words[:cells])  # most may be zero: they take no memory then
         view(self._before, np.uint64)[at] = words[at]
         self._function = kernel.on_host("collect_deltas")
-        self._deltas, self._io = CpuBuffer(ROOM * DELTA.itemsize), CpuBuffer(24)
+        self._pieces: list[CpuBuffer] = []  # filled ones
+        self._piece, self._filled = reserve(ROOM * DELTA.itemsize, is_zero=False), 0
+        self._io = CpuBuffer(28)
         self._io_view = view(self._io, np.uint32).data
 
     def retire(self, cells: int) -> None:
-        """Let others use the copy; so many cells are in use."""
+        """Let others use the memory, each piece once nobody reads it any more; so many cells are in use."""
         keep(self._before, 8 * cells)
+        for piece in (*self._pieces, self._piece):
+            keep(piece, len(piece))
 
     def changes(self, cells: int, *, everywhere: bool = False) -> NDArray[np.void]:
         """Return what changed since the last call, and keep the heap as it is now.
@@ -59,17 +63,24 @@ class Mirror:
         Returns
         -------
         deltas : ndarray of DELTA, shape (n_changed,)
-            Ascending by cell, only cells that differ; in memory of its own.
+            Ascending by cell, only cells that differ; nobody writes them any more.
         """
         self._device.pull(self._heap)
         self._device.pull(self._log.marks)
         io = self._io_view
         io[0], io[1], io[3] = cells, self._log.pages, everywhere
-        deltas, io[2] = self._deltas, ROOM
-        self._function(1, self._io, self._heap, self._before, self._log.marks, deltas).wait()
-        if io[4] > ROOM:
-            deltas, io[2] = CpuBuffer(io[4] * DELTA.itemsize), io[4]
-            self._function(1, self._io, self._heap, self._before, self._log.marks, deltas).wait()
+        self._collect()
+        if io[4] > io[2]:
+            self._pieces.append(self._piece)
+            room = max(ROOM, 1 << (io[4] - 1).bit_length())  # few sizes: others will want the same
+            self._piece, self._filled = reserve(room * DELTA.itemsize, is_zero=False), 0
+            self._collect()
         self._device.push(self._log.marks)
-        found = np.frombuffer(deltas, DELTA, io[5])  # type: ignore[call-overload]
-        return found.copy() if deltas is self._deltas else found
+        start, n = self._filled, io[5]
+        self._filled += n
+        return np.frombuffer(self._piece, DELTA, n, start * DELTA.itemsize)  # type: ignore[call-overload]
+
+    def _collect(self) -> None:
+        self._io_view[2] = len(self._piece) // DELTA.itemsize - self._filled
+        self._io_view[6] = self._filled
+        self._function(1, self._io, self._heap, self._before, self._log.marks, self._piece).wait()

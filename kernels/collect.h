@@ -56,12 +56,13 @@ FUNC bool collect_cell(DEVICE uint* deltas, uint count, uint cell, ulong now, DE
 // Changed cells, ascending; the marks are cleared, and before holds the heap as it is now. Nothing is done, but for the
 // number that there may be, if there is no room for so many.
 // io: in cells in use, bytes of marks of pages, room for changed cells, whether to look at all cells or at marked ones;
-// out how many there may be, how many there are
+// out how many there may be, how many there are; in where in the buffer to put the first
 ENTRY(collect_deltas)(
     BUFFER(uint, io, 0), BUFFER(const ulong, heap, 1), BUFFER(ulong, before, 2), BUFFER(ulong, marks, 3),
-    BUFFER(uint, deltas, 4), GRID_INDEX) {
+    BUFFER(uint, all_deltas, 4), GRID_INDEX) {
   GRID_INDEX_BODY
   if (index >= 1u) return;
+  DEVICE uint* deltas = all_deltas + DELTA_WORDS * (ulong)io[6];
   const uint cells = io[0], pages = io[1], room = io[2], is_all = io[3];
   const uint used = (cells + (1u << MARK_SHIFT) - 1u) >> MARK_SHIFT;
   const uint groups = (used + 7u) / 8u;  // of eight pages

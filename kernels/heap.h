@@ -44,6 +44,7 @@ struct Worker {
   uint steps;                  // that the task may still take in this pass
   DEVICE Record* records;
   uint counted, opens, fills;
+  uint far_region, is_far, far_writes;  // region of the last linear write, whether it is another block's, writes not yet told
 };
 
 FUNC bool heap_single(THREAD Worker* w) { return (w->flags & PARAM_SINGLE) != 0u; }
@@ -127,9 +128,22 @@ FUNC uint heap_owner(THREAD Worker* w, uint loc) {
   return (w->owner[loc >> w->region_shift] << w->tpb_shift) + (inside >> w->slice_shift);
 }
 
-CALL void heap_count_remote(THREAD Worker* w, uint loc) {
+// Linear writes into other blocks' regions are counted here, and told once the region changes: all threads count.
+FUNC void heap_flush_remote(THREAD Worker* w) {
+  if (w->far_writes != 0u) atomic_plus(w->remote + w->far_region, w->far_writes);
+  w->far_writes = 0u;
+}
+
+CALL void heap_count_from(THREAD Worker* w, uint region) {
+  heap_flush_remote(w);
+  w->far_region = region;
+  w->is_far = w->owner[region] != w->block ? 1u : 0u;
+}
+
+FUNC void heap_count_remote(THREAD Worker* w, uint loc) {
   const uint region = loc >> w->region_shift;
-  if (w->owner[region] != w->block) atomic_plus(w->remote + region, 1u);
+  if (region != w->far_region) heap_count_from(w, region);
+  w->far_writes += w->is_far;
 }
 
 // Write a linear cell: one that only this task can reach.

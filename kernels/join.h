@@ -340,7 +340,7 @@ ENTRY(join_frontier)(
   if ((params->flags & PARAM_COUNT) != 0u) {
     for (uint r = 0u; r < params->rules; r++) totals[r] = (ulong)0;
     for (uint t = 0u; t < threads; t++) {
-      if (states[t].count == 0u) continue;
+      if (states[t].count == 0u || states[t].counted_lo == 0u) continue;
       DEVICE uint* mine = rules + (ulong)t * params->rules;
       for (uint r = 0u; r < params->rules; r++) {
         totals[r] += mine[r];

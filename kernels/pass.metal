@@ -75,10 +75,13 @@ FUNC void pass_begin(THREAD Worker* w, DEVICE const Params* params, DEVICE Threa
   w->forking = w->forks > 0u;
   w->need = w->need_node = 0u;
   w->counted = w->opens = w->fills = w->target = 0u;
+  w->far_region = w->region;
+  w->is_far = w->far_writes = 0u;
 }
 
 FUNC void pass_end(THREAD Worker* w, DEVICE ThreadState* state) {
   heap_flush_used(w);
+  heap_flush_remote(w);
   state->next = w->next; state->end = w->end; state->region = w->region;
   state->need = w->need; state->need_node = w->need_node;
   state->counted_lo = w->counted;

@@ -49,6 +49,8 @@ class Recording:
         Its size; ``cells`` in use at the end.
     wall_s : dict of str to float
         Seconds of a run, by level; empty for a made-up recording.
+    ratio : dict of str to float
+        Time at a level over that at ``off`` in the same round, by level: rounds meet a machine of one speed.
     events_bytes, full_bytes : float
         Bytes of the file for an event, at level ``events`` and at level ``full``.
     open_s : float
@@ -68,6 +70,7 @@ class Recording:
     events: int
     cells: int
     wall_s: dict[str, float]
+    ratio: dict[str, float]
     events_bytes: float
     full_bytes: float
     open_s: float
@@ -122,7 +125,11 @@ def measure_recordings(
                 wall[level].append(time.perf_counter() - begun)
                 traces[level] = done.trace
         middle = {level: median(times) for level, times in wall.items()}
-        found.append(_answers(sample.name, traces["events"], traces["full"], middle))
+        ratio = {
+            level: median(mine / off for mine, off in zip(times, wall["off"], strict=True))
+            for level, times in wall.items()
+        }
+        found.append(_answers(sample.name, traces["events"], traces["full"], middle, ratio))
     return found
 
 
@@ -137,10 +144,11 @@ def measure_made_up(size: Size) -> Recording:
         made_up(size, "events"),
         made_up(size, "full"),
         {},
+        {},
     )
 
 
-def _answers(name: str, events: Trace, full: Trace, wall_s: dict[str, float]) -> Recording:
+def _answers(name: str, events: Trace, full: Trace, wall_s: dict[str, float], ratio: dict[str, float]) -> Recording:
     """Save both recordings, and ask the file of the full one."""
     from hvm4viz.trace import open_trace
 
@@ -158,6 +166,7 @@ def _answers(name: str, events: Trace, full: Trace, wall_s: dict[str, float]) ->
             events=opened.n_events,
             cells=opened.n_cells,
             wall_s=wall_s,
+            ratio=ratio,
             events_bytes=sizes[0] / n_events,
             full_bytes=sizes[1] / n_events,
             open_s=median(_seconds(lambda: open_trace(path)) for _ in range(3)),
@@ -230,10 +239,9 @@ def as_markdown(found: Sequence[Recording]) -> str:
     costs = [["program", "passes", "events", *(f"`{level}`" for level in LEVELS)], ["---"] * (3 + len(LEVELS))]
     for each in found:
         if each.wall_s:
-            off = each.wall_s["off"]
-            times = [f"{1000 * off:.3g} ms", *(f"× {each.wall_s[level] / off:.2f}" for level in LEVELS[1:])]
+            times = [f"{1000 * each.wall_s['off']:.3g} ms", *(f"× {each.ratio[level]:.2f}" for level in LEVELS[1:])]
             costs.append([f"`{each.program}`", f"{each.passes:,}", f"{each.events:,}", *times])
-    ratios = [[each.wall_s[level] / each.wall_s["off"] for level in LEVELS[1:]] for each in found if each.wall_s]
+    ratios = [[each.ratio[level] for level in LEVELS[1:]] for each in found if each.wall_s]
     if len(ratios) > 1:
         costs.append(["median", "", "", "", *(f"× {median(column):.2f}" for column in zip(*ratios, strict=True))])
     names = (

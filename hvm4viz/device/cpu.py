@@ -50,7 +50,7 @@ class CpuBuffer(mmap.mmap):
 KEPT_BYTES: Final = 256 << 20
 """Most memory that finished runs leave for others: to clear it takes a tenth of what fresh pages cost."""
 
-KEPT_MAX: Final = 8
+KEPT_MAX: Final = 64
 """Buffers that are kept: those of two runs, for whoever runs again often holds the last run while the next is made."""
 
 _kept: list[tuple[CpuBuffer, int]] = []
@@ -213,15 +213,16 @@ def keep(buffer: CpuBuffer, nbytes: int) -> None:
     _kept[:] = kept
 
 
-def reserve(nbytes: int) -> CpuBuffer:
-    """Return a zero-filled buffer: a kept one of that size, if there is one that is nobody's."""
+def reserve(nbytes: int, *, is_zero: bool = True) -> CpuBuffer:
+    """Return a buffer, zero-filled unless it need not be: a kept one of that size, if there is one that is nobody's."""
     for _ in range(len(_kept)):
         try:
             made, used = _kept.pop(0)
         except IndexError:  # another thread was faster
             break
         if len(made) == nbytes and sys.getrefcount(made) == 2:  # ``made`` and the argument: no run reads it any more
-            np.frombuffer(made, np.uint8, used)[:] = 0  # type: ignore[call-overload]
+            if is_zero:
+                np.frombuffer(made, np.uint8, used)[:] = 0  # type: ignore[call-overload]
             return made
         _kept.append((made, used))
     return CpuBuffer(nbytes)

@@ -46,10 +46,11 @@ CHUNK_BYTES: Final = 1 << 20
 CHUNK_PASSES: Final = 4096
 """Pending passes at which they are gathered into a chunk (and written)."""
 
+TABLES_BYTES: Final = 16 << 20
+"""Pending bytes of whole tables, a word a region, at which they are gathered: what is kept of them is far less."""
+
 FLUSH_S: Final = 0.2
 """Longest that an acknowledged pass waits for the next one before both are written, in seconds."""
-
-_INDEX: Final = np.dtype([("index", np.intp)])
 
 _Bytes = bytes | memoryview
 _Pending = tuple[
@@ -60,11 +61,10 @@ _Pending = tuple[
     bytes,
     bytes,
     bytes,
-    bytes,
     tuple[tuple[int, int], ...],
     tuple[_Bytes, _Bytes, _Bytes, _Bytes] | None,
 ]
-"""A pass: number, row, events, rules, regions that changed and their cells, regions written remotely and their cells,
+"""A pass: number, row, events, rules, cells of each region before and after it, cells of each region written remotely,
 regions given; at level ``full`` its operations, changed cells, image and state."""
 
 _NOTHING: Final = (b"", b"", b"", b"")
@@ -119,13 +119,13 @@ class Recorder:
         self._end: RunEnd | None = None
         self._chunks: list[Chunk] = []
         self._pending: list[_Pending] = []
-        self._pending_bytes = 0
+        self._pending_bytes = self._tables_bytes = 0
         self._bytes = 0
         self._keep = level in ("events", "full")
         self._keyframes: Keyframes | None = None
         self._machine: Watched | None = None
         self._final_state = b""
-        self._cells: NDArray[np.uint32] = np.zeros(0, np.uint32)
+        self._cells = b""
         self._devices: dict[str, int] = {}
         self._flushed_at = time.monotonic()
         self._trace: Trace | None = None
@@ -137,7 +137,7 @@ class Recorder:
             self._chunks = list(prior.chunks)
             self._bytes = sum(map(_size, prior.chunks))
             self._keep = self._keep and not prior.is_cut
-            self._cells = prior.cells.at(-1).astype(np.uint32) if prior.n_passes else self._cells
+            self._cells = prior.cells.at(-1).astype(np.uint32).tobytes() if prior.n_passes else b""
             self._devices = {name: number for number, name in enumerate(prior.devices)}
 
     def watch(self, machine: Watched) -> None:
@@ -179,9 +179,7 @@ class Recorder:
             self._keep = False
         if size > CHUNK_BYTES:
             self._seal()
-        cells, remote = record.cells, record.remote
-        changed = self._changed(cells)
-        found = (remote if remote.size < 256 else remote != 0).nonzero()[0]  # slower for few, faster for many
+        cells = record.cells.tobytes()  # which of them changed is found out for many passes at once
         # A pass enters by one append, so that an interrupt cannot leave half of it.
         self._pending.append(
             (
@@ -197,19 +195,20 @@ class Recorder:
                 ),
                 events.tobytes() if self._keep or size <= CHUNK_BYTES else _view(events),
                 record.rules.tobytes(),
-                changed.tobytes(),
-                cells[changed].tobytes(),
-                found.tobytes(),
-                remote[found].tobytes() if found.size else b"",
+                self._cells,
+                cells,
+                record.remote.tobytes(),
                 record.given,
                 more if self._keep else None,
             )
         )
-        self._cells[changed] = cells[changed]
+        self._cells = cells
         self._pending_bytes += size
+        self._tables_bytes += 2 * len(cells)
         self._bytes += size if self._keep else PASS_BYTES
         if (
             self._pending_bytes > CHUNK_BYTES
+            or self._tables_bytes > TABLES_BYTES
             or len(self._pending) >= CHUNK_PASSES
             or (self._writer and (self._sync or time.monotonic() - self._flushed_at > FLUSH_S))
         ):
@@ -266,21 +265,13 @@ class Recorder:
     def _region_size(self) -> int:
         return self._header.region_size if self._header else 1
 
-    def _changed(self, cells: NDArray[np.uint32]) -> NDArray[np.intp]:
-        """Return the regions whose use changed since the last pass."""
-        if cells.size != self._cells.size:
-            last = self._cells
-            self._cells = np.zeros(cells.size, np.uint32)
-            self._cells[: last.size] = last[: cells.size]
-        return (cells != self._cells).nonzero()[0]
-
     def _seal(self) -> None:
         """Gather the pending passes into a chunk."""
         if not self._pending:
             return
         self._chunks[:] = _all_of(tuple(self._chunks), self._pending, self._region_size, self.level, kept=self._keep)
         self._pending = []
-        self._pending_bytes = 0
+        self._pending_bytes = self._tables_bytes = 0
         self._trace = None
         self._write()
 
@@ -313,7 +304,7 @@ def _all_of(
 
 
 def _chunk(first: int, pending: list[_Pending], region_size: int, level: Level, *, kept: bool) -> Chunk:
-    _, rows, events, rules, changed, cells, found, remote, given, more = zip(*pending, strict=True)
+    _, rows, events, rules, before, cells, remote, given, more = zip(*pending, strict=True)
     n_rows = len(pending)
     all_events = from_parts(events, EVENT)
     full: dict[str, Ragged] = {}
@@ -327,8 +318,8 @@ def _chunk(first: int, pending: list[_Pending], region_size: int, level: Level, 
         tables={
             "outcomes": count_outcomes(all_events),
             "rules": _dense_counts(rules),
-            "cells": _listed(changed, cells, TABLES["cells"]),
-            "remote": _listed(found, remote, TABLES["remote"]),
+            "cells": _listed(cells, before, TABLES["cells"]),
+            "remote": _listed(remote, (b"",) * n_rows, TABLES["remote"]),
             "given": from_parts(
                 [np.array(pairs, np.uint32).tobytes() if pairs else b"" for pairs in given], TABLES["given"]
             ),
@@ -350,15 +341,20 @@ def _view(records: NDArray[np.void]) -> bytes | memoryview:
     return records.view(np.uint8).data if records.flags.c_contiguous else records.tobytes()
 
 
-def _listed(keys: Sequence[bytes], counts: Sequence[bytes], dtype: np.dtype[np.void]) -> Ragged:
-    """Join one list of keys and one of counts a pass."""
+def _listed(after: Sequence[bytes], before: Sequence[bytes], dtype: np.dtype[np.void]) -> Ragged:
+    """List what differs from the table before, of tables of 32-bit words; what a table had not yet is zero."""
     key, count = dtype.names or ("", "")
-    table = from_parts(keys, _INDEX)
-    values = {
-        key: table.column("index").astype(np.uint32),
-        count: np.frombuffer(b"".join(counts), np.uint32),
-    }
-    return Ragged(table.offsets, values)
+    sizes = np.array([len(part) for part in after]) // 4
+    now = np.frombuffer(b"".join(after), np.uint32)
+    then = np.frombuffer(
+        b"".join(part.ljust(len(table), b"\0") for part, table in zip(before, after, strict=True)), np.uint32
+    )
+    at = np.flatnonzero(now != then)
+    starts = np.cumsum(sizes) - sizes
+    row = np.searchsorted(starts + sizes, at, side="right")
+    offsets = np.zeros(len(after) + 1, np.int64)
+    np.cumsum(np.bincount(row, minlength=len(after)), out=offsets[1:])
+    return Ragged(offsets, {key: (at - starts[row]).astype(np.uint32), count: now[at]})
 
 
 def _dense_counts(rules: tuple[bytes, ...]) -> Ragged:
