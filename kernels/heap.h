@@ -44,7 +44,7 @@ struct Worker {
   uint steps;                  // that the task may still take in this pass
   DEVICE Record* records;
   uint counted, opens, fills;
-  uint far_region, is_far, far_writes;  // region of the last linear write, whether it is another block's, writes not yet told
+  uint near, far, far_writes;  // regions of the last linear writes, own and another block's; writes there not yet told
 };
 
 FUNC bool heap_single(THREAD Worker* w) { return (w->flags & PARAM_SINGLE) != 0u; }
@@ -128,27 +128,28 @@ FUNC uint heap_owner(THREAD Worker* w, uint loc) {
   return (w->owner[loc >> w->region_shift] << w->tpb_shift) + (inside >> w->slice_shift);
 }
 
-// Linear writes into other blocks' regions are counted here, and told once the region changes: all threads count.
+// Linear writes into other blocks' regions are counted here, and told once the region is another: all threads tell.
 FUNC void heap_flush_remote(THREAD Worker* w) {
-  if (w->far_writes != 0u) atomic_plus(w->remote + w->far_region, w->far_writes);
+  if (w->far_writes != 0u) atomic_plus(w->remote + w->far, w->far_writes);
   w->far_writes = 0u;
 }
 
-CALL void heap_count_from(THREAD Worker* w, uint region) {
-  heap_flush_remote(w);
-  w->far_region = region;
-  w->is_far = w->owner[region] != w->block ? 1u : 0u;
-}
-
-FUNC void heap_count_remote(THREAD Worker* w, uint loc) {
-  const uint region = loc >> w->region_shift;
-  if (region != w->far_region) heap_count_from(w, region);
-  w->far_writes += w->is_far;
+CALL void heap_count_remote(THREAD Worker* w, uint region) {
+  if (w->owner[region] == w->block) {
+    w->near = region;
+    return;
+  }
+  if (region != w->far) heap_flush_remote(w);
+  w->far = region;
+  w->far_writes += 1u;
 }
 
 // Write a linear cell: one that only this task can reach.
 FUNC void heap_put(THREAD Worker* w, uint loc, Term t) {
-  if ((w->flags & (PARAM_COUNT | PARAM_SINGLE)) == PARAM_COUNT) heap_count_remote(w, loc);
+  if ((w->flags & (PARAM_COUNT | PARAM_SINGLE)) == PARAM_COUNT) {
+    const uint region = loc >> w->region_shift;
+    if (region != w->near) heap_count_remote(w, region);
+  }
   w->heap[loc] = t;
 }
 

@@ -75,8 +75,8 @@ FUNC void pass_begin(THREAD Worker* w, DEVICE const Params* params, DEVICE Threa
   w->forking = w->forks > 0u;
   w->need = w->need_node = 0u;
   w->counted = w->opens = w->fills = w->target = 0u;
-  w->far_region = w->region;
-  w->is_far = w->far_writes = 0u;
+  w->near = w->region;
+  w->far = w->far_writes = 0u;
 }
 
 FUNC void pass_end(THREAD Worker* w, DEVICE ThreadState* state) {
