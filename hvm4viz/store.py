@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Final, Protocol
 
 import numpy as np
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 
 from hvm4viz.deltas import Mirror
 from hvm4viz.device.base import Buffer, Device, Function, Way, view
+from hvm4viz.device.spread import Layout
 from hvm4viz.errors import DeviceFailed, KernelFault
 from hvm4viz.events import NO_DELTAS, NO_OPS
 from hvm4viz.kernel_text import abi
@@ -130,6 +132,9 @@ class Store:
         self.owner_view: NDArray[np.uint32] = view(self.owner, np.uint32)
         self.used_view: NDArray[np.uint32] = view(self.used, np.uint32)
         self.remote_view: NDArray[np.uint32] = view(self.remote, np.uint32)
+        machine = self.machine
+        layout = Layout(self.owner_view, 8 * machine.region_size, machine.threads, machine.threads_per_block)
+        self.device.lay_out(self.heap, layout)
         self.watch_buffers: tuple[Buffer, Buffer, Buffer] = (
             self.log.buffer if self.log else self._nobody,
             self.log.marks if self.log else self._nobody,
@@ -165,19 +170,16 @@ class Store:
     def prepare(self) -> None:
         """Tell the device how much of the heap and its tables is in use; to be asked before a pass."""
         device, regions, cells = self.device, self.regions.in_use, self.cells_in_use
-        device.extent(self.heap, 8 * cells, self._used_bytes)
+        # not a method: the heap must not lead back to whoever holds views of it, or none of it would ever be freed
+        used_bytes = partial(_used_bytes, device, self.used, regions, 8 * self.machine.region_size)
+        device.extent(self.heap, 8 * cells, used_bytes)
         device.extent(self.visited, cells // 8 + 4)
         for table in (self.owner, self.chain, self.used, self.remote):
             device.extent(table, 4 * regions)
         if self.log is not None:
             self.log.prepare(cells)
-
-    def _used_bytes(self) -> list[tuple[int, int]]:
-        """Ranges of bytes of the regions that hold anything: neighbours in one."""
-        self.device.pull(self.used)
-        edges = np.flatnonzero(np.diff(self.used_view[: self.regions.in_use] > 0, prepend=False, append=False))
-        step = 8 * self.machine.region_size
-        return [(start * step, stop * step) for start, stop in edges.reshape(-1, 2).tolist()]
+        if self.shadow is not None:
+            self.shadow.prepare(cells)
 
     def retire(self) -> None:
         """Let another run use the memory, once nobody reads it any more."""
@@ -279,6 +281,13 @@ class Store:
     def owners(self) -> NDArray[np.uint32]:
         """Return the owner block of each region in use, as a copy."""
         return self.owner_view[: self.regions.in_use].copy()
+
+
+def _used_bytes(device: Device, used: Buffer, regions: int, region_bytes: int) -> list[tuple[int, int]]:
+    """Return the ranges of bytes of the regions that hold anything: neighbours in one."""
+    device.pull(used)
+    edges = np.flatnonzero(np.diff(view(used, np.uint32)[:regions] > 0, prepend=False, append=False))
+    return [(start * region_bytes, stop * region_bytes) for start, stop in edges.reshape(-1, 2).tolist()]
 
 
 def copied(device: Device, old: Buffer, nbytes: int, *, kept: int | None = None) -> Buffer:

@@ -65,7 +65,8 @@ class Log:
         self._io_view = view(self._io, np.uint32).data
 
     def prepare(self, cells: int) -> None:
-        """Tell the device how many cells are in use."""
+        """Tell the device how many cells are in use; what chunks hold is never read before it is written."""
+        self._device.extent(self.buffer, 8 * LOG_HEAD)
         self._device.extent(self.marks, self.pages + -(-cells // PAGE_CELLS) * PAGE_CELLS)
 
     def retire(self, cells: int) -> None:
@@ -127,6 +128,10 @@ class Shadow:
         self._device = device
         self.buffer: Buffer = device.buffer(4 * (SHADOW_HEAD + 8 * cells))
         self._words: NDArray[np.uint32] = view(self.buffer, np.uint32)
+
+    def prepare(self, cells: int) -> None:
+        """Tell the device how many cells are in use."""
+        self._device.extent(self.buffer, 4 * (SHADOW_HEAD + 8 * cells))
 
     def start(self, now: int, cells: int) -> None:
         """Make ready for the pass with stamp ``now``: epochs start anew now and then."""

@@ -46,13 +46,13 @@ typedef unsigned long long ulong;
 #define CONSTANT __constant__ const
 #define ENTRY(name) extern "C" __global__ void name
 #define BUFFER(type, name, slot) type* name
-#define GRID_INDEX uint index_unused
-#define GRID_INDEX_BODY const uint index = blockIdx.x * blockDim.x + threadIdx.x;
+#define GRID_INDEX uint first  // thread of this dispatch: several GPUs share a grid
+#define GRID_INDEX_BODY const uint index = first + blockIdx.x * blockDim.x + threadIdx.x;
 // Neighbours in the grid stand in different warps: a narrow frontier fills lane 0 of all of them first, and lanes of one
 // warp wait for each other.
 #define GRID_SPREAD_BODY \
   const uint at = blockIdx.x * blockDim.x + threadIdx.x; \
-  const uint index = (at & 31u) * (gridDim.x * blockDim.x / 32u) + at / 32u;
+  const uint index = first + (at & 31u) * (gridDim.x * blockDim.x / 32u) + at / 32u;
 #define FUNC static __device__ __forceinline__
 #define CALL static __device__ __noinline__  // in one place: the code has to fit the instruction caches
 #define NEAR_LOADS 1  // words that say something only once they are old are read through the nearest cache
@@ -67,11 +67,16 @@ FUNC void atomic_write(Atomic32* at, uint word) {
   *(volatile uint*)at = word;
   asm volatile("" ::: "memory");
 }
-FUNC uint atomic_or(Atomic32* at, uint bits) { return atomicOr(at, bits); }
-FUNC bool atomic_swap_if(Atomic32* at, uint seen, uint word) { return atomicCAS(at, seen, word) == seen; }
-FUNC uint atomic_next(Atomic32* at, uint n) { return atomicAdd(at, n); }
-FUNC void atomic_plus(Atomic32* at, uint n) { atomicAdd(at, n); }
-FUNC void atomic_top(Atomic32* at, uint n) { atomicMax(at, n); }
+#ifdef MANY_GPUS  // a line in front of the text says so
+#define WIDE(name) name##_system
+#else
+#define WIDE(name) name
+#endif
+FUNC uint atomic_or(Atomic32* at, uint bits) { return WIDE(atomicOr)(at, bits); }
+FUNC bool atomic_swap_if(Atomic32* at, uint seen, uint word) { return WIDE(atomicCAS)(at, seen, word) == seen; }
+FUNC uint atomic_next(Atomic32* at, uint n) { return WIDE(atomicAdd)(at, n); }
+FUNC void atomic_plus(Atomic32* at, uint n) { WIDE(atomicAdd)(at, n); }
+FUNC void atomic_top(Atomic32* at, uint n) { WIDE(atomicMax)(at, n); }
 FUNC void byte_set(uchar* at) { *at = 1; }
 FUNC bool byte_is_set(const uchar* at) { return *at != 0; }
 FUNC uint atomic_read_acquire(Atomic32* at) {

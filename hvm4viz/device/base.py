@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from hvm4viz.device.spread import Layout
 from hvm4viz.device.way import Way
 from hvm4viz.settings import Machine
 
@@ -123,6 +124,9 @@ class Device(Protocol):
 
     def extent(self, buffer: Buffer, nbytes: int, parts: Callable[[], list[tuple[int, int]]] | None = None) -> None:
         """Take note of what is in use of a buffer: no more than its first bytes, or than the ranges ``parts`` tells."""
+
+    def lay_out(self, buffer: Buffer, layout: Layout) -> None:
+        """Take note of where each region of a buffer belongs: a device of several parts may keep it near."""
 
     def pull(self, buffer: Buffer, nbytes: int | None = None) -> None:
         """Let the host see the first bytes of a buffer as they are, wherever it is; by default all that is in use."""

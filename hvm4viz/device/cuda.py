@@ -3,12 +3,16 @@
 ``memory="private"`` keeps buffers in device memory. Each has a twin on the host; who worked on it last has the true
 one, and it is copied when the other side needs it: whole when a dispatch moves from one to the other, in small pieces
 between two passes on the GPU. ``memory="shared"`` keeps them in host memory that the GPU reaches over the bus.
+
+Several GPUs of one host work as one: each runs the threads of its share of the blocks over the same addresses. The
+regions of the heap lie on the GPU whose blocks own them, all else on the first, which also builds the next frontier.
 """
 
 from __future__ import annotations
 
 import ctypes
 import importlib
+import itertools
 import re
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -20,6 +24,7 @@ from numpy.typing import NDArray
 from hvm4viz.device.base import Buffer, Device, Function, Handle, Way
 from hvm4viz.device.compiler import find_compiler
 from hvm4viz.device.cpu import CpuBuffer, CpuDevice, CpuKernel
+from hvm4viz.device.spread import DriverMemory, Layout, Spread
 from hvm4viz.errors import CompileFailed, DeviceFailed, DeviceUnavailable
 from hvm4viz.settings import Machine
 
@@ -39,6 +44,9 @@ START_NS: Final = 300_000.0
 HOST_ONLY: Final = ("step_depth_first", "join_frontier", "settle_frontier", "collect_ops", "collect_deltas")
 """Entry points that the GPU is never asked for."""
 
+SHARED: Final = "step_frontier"
+"""The entry point whose threads all GPUs share."""
+
 PIECE: Final = 1 << 30
 """Bytes copied at a time."""
 
@@ -56,12 +64,15 @@ class CudaBuffer(CpuBuffer):
         Bytes from the start that are in use; behind them both are zero.
     parts : callable or None
         Tells which ranges of bytes are in use, where most are not.
+    layout : Layout or None
+        Where its regions belong, if it has any.
     """
 
     twin: Any
     is_away: bool
     extent: int
     parts: Callable[[], list[tuple[int, int]]] | None
+    layout: Layout | None
 
     def __new__(cls, nbytes: int) -> Self:
         """Reserve ``nbytes`` bytes; the twin is made when the device needs it."""
@@ -69,7 +80,7 @@ class CudaBuffer(CpuBuffer):
         self.twin = None
         self.is_away = False
         self.extent = len(self)
-        self.parts = None
+        self.parts = self.layout = None
         return self
 
     def bytes(self, start: int, stop: int) -> NDArray[np.uint8]:
@@ -101,29 +112,42 @@ class _Pending:
         """Return once all dispatches are finished."""
         device = self._device
         try:
-            device.stream.synchronize()
+            for stream in device.streams:
+                stream.synchronize()
         except device.cupy.cuda.runtime.CUDARuntimeError as error:
             raise DeviceFailed(f"{device.name} failed: {error}", text=str(error)) from None
 
 
 class CudaFunction:
-    """An entry point on the GPU."""
+    """An entry point on the first GPU, or one whose grid all of them share.
 
-    def __init__(self, device: CudaDevice, call: Any) -> None:
-        self._device, self._call = device, call
+    Parameters
+    ----------
+    device : CudaDevice
+    calls : list
+        The compiled entry point on each GPU that is to run it.
+    """
+
+    def __init__(self, device: CudaDevice, calls: list[Any]) -> None:
+        self._device, self._calls = device, calls
 
     def __call__(self, count: int, *buffers: Buffer) -> Handle:
         """Run ``count`` threads over the buffers."""
-        device = self._device
-        arguments = [device.address(buffer) for buffer in buffers]
+        device, many = self._device, len(self._calls) > 1
+        arguments = [np.uint64(pointer(device.address(buffer))) for buffer in buffers]
+        if many:
+            device.stream.synchronize()  # what is on its way to the first GPU is for all of them
+        each = device.share(count) if many else count
         try:
-            self._call((-(-count // GROUP),), (GROUP,), (*arguments, _ZERO), stream=device.stream)
+            for call, gpu, stream, first in zip(
+                self._calls, device.gpus, device.streams, range(0, count, each), strict=False
+            ):
+                groups = -(-min(each, count - first) // GROUP)
+                with gpu:
+                    call((groups,), (GROUP,), (*arguments, np.uint32(first)), stream=stream)
         except device.cupy.cuda.driver.CUDADriverError as error:
             raise DeviceFailed(f"{device.name} failed: {error}", text=str(error)) from None
         return device.pending
-
-
-_ZERO: Final = np.uint32(0)
 
 
 def pointer(argument: Any) -> int:
@@ -132,9 +156,10 @@ def pointer(argument: Any) -> int:
 
 
 @cache
-def _stream(cupy: Any) -> Any:
-    """Return the one stream of this process: CuPy keeps freed memory for the stream that had it."""
-    return cupy.cuda.Stream(non_blocking=True)
+def _stream(cupy: Any, gpu: int) -> Any:
+    """Return the one stream of this process for a GPU: CuPy keeps freed memory for the stream that had it."""
+    with cupy.cuda.Device(gpu):
+        return cupy.cuda.Stream(non_blocking=True)
 
 
 class _HostFunction:
@@ -152,15 +177,20 @@ class _HostFunction:
 class CudaKernel:
     """The kernel text, compiled for the GPU and for the host."""
 
-    def __init__(self, device: CudaDevice, module: Any, host: CpuKernel) -> None:
-        self._device, self._module, self._host = device, module, host
+    def __init__(self, device: CudaDevice, modules: list[Any], host: CpuKernel) -> None:
+        self._device, self._modules, self._host = device, modules, host
 
     def function(self, name: str) -> CudaFunction:
-        """Return an entry point on the GPU."""
+        """Return an entry point on the GPU; all GPUs run threads, the first alone does the rest."""
+        device = self._device
+        calls: list[Any] = []
         try:
-            return CudaFunction(self._device, self._module.get_function(name))
+            for gpu, module in list(zip(device.gpus, self._modules, strict=True))[: None if name == SHARED else 1]:
+                with gpu:
+                    calls.append(module.get_function(name))
         except Exception as error:  # noqa: BLE001  (CuPy has one of its own for each step)
             raise CompileFailed(f"the kernel has no entry point {name!r}: {error}") from None
+        return CudaFunction(device, calls)
 
     def serial(self, name: str) -> _HostFunction:
         """Return an entry point on one thread of the host."""
@@ -190,23 +220,34 @@ class CudaKernel:
 
 
 class CudaDevice(Device):
-    """One NVIDIA GPU.
+    """One NVIDIA GPU, or several that work as one.
 
     Parameters
     ----------
     cupy : module
     workers : int, optional
         Host threads, for passes that are too narrow for the GPU.
+    numbers : tuple of int
+        Numbers of the GPUs, the first first.
+
+    Attributes
+    ----------
+    gpus, streams : list
+        CuPy's device and stream of each.
     """
 
-    def __init__(self, cupy: Any, workers: int | None) -> None:
+    def __init__(self, cupy: Any, workers: int | None, numbers: tuple[int, ...]) -> None:
         self.cupy = cupy
         self._host = CpuDevice(workers)
-        properties = cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)
-        self.name = f"cuda ({properties['name'].decode()})"
-        self.lanes = LANES * int(properties["multiProcessorCount"])
+        self.numbers = numbers
+        self.gpus = [cupy.cuda.Device(number) for number in numbers]
+        self.streams = [_stream(cupy, number) for number in numbers]
+        self.stream = self.streams[0]
+        facts = [cupy.cuda.runtime.getDeviceProperties(number) for number in numbers]
+        many = f", {len(numbers)} GPUs" if len(numbers) > 1 else ""
+        self.name = f"cuda ({facts[0]['name'].decode()}{many})"
+        self.lanes = LANES * sum(int(each["multiProcessorCount"]) for each in facts)
         self.is_private = True
-        self.stream = _stream(cupy)
         self.pending = _Pending(self)
         self._kernels: dict[str, CudaKernel] = {}
 
@@ -216,17 +257,33 @@ class CudaDevice(Device):
         return self.is_private
 
     def check(self, machine: Machine) -> None:
-        """Take note of where buffers shall live."""
+        """Take note of where buffers shall live; refuse what several GPUs cannot do together."""
+        if len(self.gpus) > 1:
+            for name, value, use in (("memory", "shared", "private"), ("visibility", "live", "pass")):
+                if getattr(machine, name) == value:
+                    raise ValueError(
+                        f"Machine({name}={value!r}): several GPUs do not have it; use {name}={use!r}, or one GPU"
+                    )
         self.is_private = machine.memory != "shared"
+
+    def share(self, threads: int) -> int:
+        """Return how many threads of a grid each GPU runs, the last the rest: whole hardware groups."""
+        return -(-threads // (len(self.gpus) * GROUP)) * GROUP
 
     def kernel(self, source: str) -> CudaKernel:
         """Compile a kernel text for the GPU (CuPy keeps the result on disk) and for the host."""
         key = f"{self.is_private}{source}"
         if key not in self._kernels:
-            self._kernels[key] = CudaKernel(self, self._module(source), self._host.kernel(source))
+            modules: list[Any] = []
+            for gpu in self.gpus:
+                with gpu:
+                    modules.append(self._module(source))
+            self._kernels[key] = CudaKernel(self, modules, self._host.kernel(source))
         return self._kernels[key]
 
     def _module(self, source: str) -> Any:
+        if len(self.gpus) > 1:
+            source = f"#define MANY_GPUS 1\n{source}"
         for entry in HOST_ONLY:  # each costs as much to compile as all the rest
             source = re.sub(rf"ENTRY\({entry}\)\(.*?\n}}\n", "", source, flags=re.DOTALL)
         module = self.cupy.RawModule(code=source, options=OPTIONS, backend="nvrtc")
@@ -262,11 +319,13 @@ class CudaDevice(Device):
             where = tuple(pointer(self.address(buffer)) for buffer in buffers)
             if where not in graphs:  # the first time, or memory has moved
                 graphs.clear()
-                self.stream.begin_capture()
-                for function, count, each in calls:
-                    function(count, *each)
-                graphs[where] = self.stream.end_capture()
-            graphs[where].launch(self.stream)
+                with self.gpus[0]:
+                    self.stream.begin_capture()
+                    for function, count, each in calls:
+                        function(count, *each)
+                    graphs[where] = self.stream.end_capture()
+            with self.gpus[0]:
+                graphs[where].launch(self.stream)
             self.pending.wait()
 
         return run
@@ -279,13 +338,33 @@ class CudaDevice(Device):
             return np.uint64(buffer.address)
         if not buffer.is_away:
             if buffer.twin is None:
-                nbytes = -(-len(buffer) // 8) * 8
-                with self.stream:
-                    buffer.twin = self._reserve(lambda: self.cupy.zeros(nbytes, np.uint8), nbytes)
+                buffer.twin = self._twin(buffer)
             for start, stop in buffer.ranges(None):
                 buffer.twin[start:stop].set(buffer.bytes(start, stop), stream=self.stream)
             buffer.is_away = True
         return buffer.twin
+
+    def _twin(self, buffer: CudaBuffer) -> Any:
+        """Return zero-filled device memory for a buffer; that of regions lies where they belong."""
+        nbytes = -(-len(buffer) // 8) * 8
+        layout = buffer.layout
+        with self.gpus[0], self.stream:
+            if layout is None or len(self.gpus) == 1:
+                return self._reserve(lambda: self.cupy.zeros(nbytes, np.uint8), nbytes)
+            each = self.share(int(layout.threads))
+            made = Spread(
+                self._reserve(lambda: self.memory(self.cupy, nbytes, self.numbers), nbytes),
+                lambda at: layout.thread(at) // each,
+            )
+            made.cover(buffer.extent)
+            return made
+
+    memory = staticmethod(DriverMemory)
+
+    def lay_out(self, buffer: Any, layout: Layout) -> None:
+        """Take note of where each region of a buffer belongs."""
+        if isinstance(buffer, CudaBuffer):
+            buffer.layout = layout
 
     def fetch(self, *buffers: Any) -> None:
         """Bring buffers home: the host's side is the true one now."""
@@ -293,12 +372,16 @@ class CudaDevice(Device):
             if isinstance(buffer, CudaBuffer) and buffer.is_away:
                 self.pull(buffer)
                 buffer.is_away = False
+                if isinstance(buffer.twin, Spread):
+                    buffer.twin.close()
                 buffer.twin = None  # device memory is for what is at work
 
     def extent(self, buffer: Any, nbytes: int, parts: Callable[[], list[tuple[int, int]]] | None = None) -> None:
         """Take note that no more than the first bytes of a buffer are in use, or than some parts of it."""
         if isinstance(buffer, CudaBuffer):
             buffer.extent, buffer.parts = nbytes, parts
+            if isinstance(buffer.twin, Spread):
+                buffer.twin.cover(nbytes)
 
     def pull(self, buffer: Any, nbytes: int | None = None) -> None:
         """Copy what the GPU has in the first bytes of a buffer to the host."""
@@ -315,13 +398,20 @@ class CudaDevice(Device):
             self.pending.wait()  # the host may write there again
 
 
-def open(*, workers: int | None = None) -> CudaDevice:  # noqa: A001  (the lookup's verb)
-    """Open the GPU that CuPy has chosen.
+def open(*, workers: int | None = None, which: str = "") -> CudaDevice:  # noqa: A001  (the lookup's verb)
+    """Open the GPU that CuPy has chosen, or those that are named.
+
+    Parameters
+    ----------
+    workers : int, optional
+        Host threads, for passes that are too narrow for the GPU.
+    which : str
+        Numbers of GPUs, with commas between them.
 
     Raises
     ------
     DeviceUnavailable
-        If there is no CuPy, no driver or no GPU, with what to do.
+        If there is no CuPy, no driver or no such GPU, or if they do not reach each other's memory, with what to do.
     """
     try:
         cupy = importlib.import_module("cupy")
@@ -333,5 +423,34 @@ def open(*, workers: int | None = None) -> CudaDevice:  # noqa: A001  (the looku
         raise DeviceUnavailable(f"no NVIDIA GPU can be used: {error}; {ADVICE}") from None
     if count == 0:
         raise DeviceUnavailable(f"there is no NVIDIA GPU here; {ADVICE}")
+    numbers = _numbers(which, count) if which else (int(cupy.cuda.Device().id),)
+    _connect(cupy, numbers)
     find_compiler()
-    return CudaDevice(cupy, workers)
+    return CudaDevice(cupy, workers, numbers)
+
+
+def _numbers(which: str, count: int) -> tuple[int, ...]:
+    words = which.split(",")
+    numbers = tuple(int(word) for word in words if word.isdecimal() and int(word) < count)
+    if len(numbers) < len(words) or len(set(numbers)) < len(numbers):
+        raise DeviceUnavailable(
+            f"device 'cuda:{which}': name different GPUs from 0 to {count - 1}, such as 'cuda:0'"
+            + (" or 'cuda:0,1'" if count > 1 else ", the only one here")
+        )
+    return numbers
+
+
+def _connect(cupy: Any, numbers: tuple[int, ...]) -> None:
+    """Let every GPU reach the memory of every other."""
+    runtime = cupy.cuda.runtime
+    for one, other in itertools.permutations(numbers, 2):
+        if not runtime.deviceCanAccessPeer(one, other):
+            raise DeviceUnavailable(
+                f"GPU {one} does not reach the memory of GPU {other}: they cannot work as one; use 'cuda:{one}'"
+            )
+        with cupy.cuda.Device(one):
+            try:
+                runtime.deviceEnablePeerAccess(other)
+            except runtime.CUDARuntimeError as error:
+                if "AlreadyEnabled" not in str(error):
+                    raise DeviceUnavailable(f"GPU {one} is not let to the memory of GPU {other}: {error}") from None

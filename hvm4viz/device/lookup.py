@@ -6,6 +6,7 @@ import importlib
 import pkgutil
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from hvm4viz.device.base import Device
 from hvm4viz.errors import DeviceUnavailable
@@ -41,13 +42,31 @@ def kinds() -> tuple[str, ...]:
     return tuple(sorted(built, key=lambda kind: _ORDER.index(kind) if kind in _ORDER else len(_ORDER)))
 
 
+def named(device: str) -> tuple[str, str]:
+    """Split the name of a device into its kind and which of that kind: ``cuda:0,1`` are two GPUs that work as one.
+
+    Raises
+    ------
+    DeviceUnavailable
+        If there is no such kind, or if it is one of which there is one alone.
+    """
+    kind, colon, which = device.partition(":")
+    known = kinds()
+    if kind not in ("auto", *known):
+        raise DeviceUnavailable(f"device {kind!r} is not in this version; use one of: auto, {', '.join(known)}")
+    if colon and kind != "cuda":
+        raise DeviceUnavailable(f"device {device!r}: only GPUs of kind cuda are numbered; use {kind!r}")
+    return kind, which
+
+
 def open_device(kind: str = "auto", *, workers: int | None = None, seed: int = 0) -> Device:
     """Open a device.
 
     Parameters
     ----------
     kind : str
-        ``"auto"`` or one of ``kinds()``; auto never picks sim.
+        ``"auto"`` or one of ``kinds()``; auto never picks sim. ``"cuda:1"`` is the GPU of that number, ``"cuda:0,1"``
+        are two that work as one.
     workers : int, optional
         Host threads of the cpu device; default: one a core.
     seed : int
@@ -59,10 +78,9 @@ def open_device(kind: str = "auto", *, workers: int | None = None, seed: int = 0
         If the kind is not known or cannot run here, with the reason and the next step. It never falls back.
     """
     known = kinds()
+    kind, which = named(kind)
     if kind != "auto":
-        if kind not in known:
-            raise DeviceUnavailable(f"device {kind!r} is not in this version; use one of: auto, {', '.join(known)}")
-        of_kind = {"seed": seed} if kind == "sim" else {}
+        of_kind: dict[str, Any] = {"seed": seed} if kind == "sim" else {"which": which} if which else {}
         return importlib.import_module(f"hvm4viz.device.{kind}").open(workers=workers, **of_kind)
     reasons: list[str] = []
     for name in known:

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from hvm4viz.device import open_device
-from hvm4viz.device.lookup import kinds
-from hvm4viz.errors import DeviceUnavailable
+from hvm4viz.device.lookup import named
 from hvm4viz.kernel_text.source import Kernel
 from hvm4viz.preferences import preference
 from hvm4viz.program import Program
@@ -167,6 +166,5 @@ def _kind(device: str) -> str:
     wanted = preference("device") if device == "auto" else device
     if wanted == "auto":
         return open_device("auto").name.partition(" ")[0]
-    if wanted not in kinds():
-        raise DeviceUnavailable(f"device {wanted!r} is not in this version; use one of: auto, {', '.join(kinds())}")
+    named(wanted)
     return wanted

@@ -13,6 +13,53 @@ from numpy.typing import NDArray
 from hvm4viz.device.compiler import library
 from hvm4viz.device.cpu import wrap
 
+launches: list[tuple[int, str, int, int]] = []
+"""GPU, entry point, first thread and number of threads of each dispatch so far."""
+
+
+class Device:
+    """One of the GPUs; the current one is where dispatches go."""
+
+    current = 0
+
+    def __init__(self, number: int | None = None) -> None:
+        self.id = Device.current if number is None else number
+        self._before: list[int] = []
+
+    def __enter__(self) -> Self:
+        self._before.append(Device.current)
+        Device.current = self.id
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        Device.current = self._before.pop()
+
+
+class Pages:
+    """Memory over several GPUs, of small pages."""
+
+    page = 4096
+
+    def __init__(self, module: Any, nbytes: int, gpus: tuple[int, ...]) -> None:
+        del module
+        self.array: Any = Array(np.zeros(-(-nbytes // self.page) * self.page, np.uint8))
+        self.homes: dict[int, int] = {}
+        self._gpus = gpus
+        made.append(self)
+
+    def put(self, start: int, stop: int, gpu: int) -> None:
+        assert start % self.page == stop % self.page == 0
+        assert 0 <= gpu < len(self._gpus)
+        pages = range(start // self.page, stop // self.page)
+        assert not self.homes.keys() & set(pages), "nothing is put there twice"
+        self.homes.update(dict.fromkeys(pages, gpu))
+
+    def close(self) -> None:
+        self.array = None
+
+
+made: list[Pages] = []
+
 
 class Array:
     """A piece of device memory."""
@@ -93,11 +140,12 @@ class RawModule:
             if stream.captured is not None:
                 stream.captured.append(lambda: launch(grid, group, arguments, stream=stream))
                 return
-            *buffers, unused = arguments
-            assert unused == 0
+            *buffers, first = arguments
             assert len(buffers) == self._entries[name]
             where = [b.words.ctypes.data if isinstance(b, Array) else int(b) for b in buffers]
-            call((ctypes.c_void_p * len(where))(*where), 0, grid[0] * group[0])  # the grid is rounded up
+            threads = grid[0] * group[0]  # rounded up
+            launches.append((Device.current, name, int(first), threads))
+            call((ctypes.c_void_p * len(where))(*where), int(first), int(first) + threads)
 
         return launch
 
@@ -110,20 +158,24 @@ class Pinned:
         self.ptr = ctypes.addressof(self._held)
 
 
-def stand_in() -> ModuleType:
-    """Return the module."""
+def stand_in(gpus: int = 1) -> ModuleType:
+    """Return the module, with so many GPUs."""
+    launches.clear()
+    made.clear()
     module: Any = ModuleType("cupy")
     module.RawModule = RawModule
     module.zeros = lambda n, dtype: Array(np.zeros(n, dtype))
     module.cuda = SimpleNamespace(
-        Device=lambda: SimpleNamespace(id=0),
+        Device=Device,
         Stream=Stream,
         alloc_pinned_memory=Pinned,
         driver=SimpleNamespace(CUDADriverError=type("CUDADriverError", (RuntimeError,), {})),
         memory=SimpleNamespace(OutOfMemoryError=type("OutOfMemoryError", (MemoryError,), {})),
         runtime=SimpleNamespace(
             CUDARuntimeError=type("CUDARuntimeError", (RuntimeError,), {}),
-            getDeviceCount=lambda: 1,
+            getDeviceCount=lambda: gpus,
+            deviceCanAccessPeer=lambda _, __: True,
+            deviceEnablePeerAccess=lambda _: None,
             getDeviceProperties=lambda _: {"name": b"stand-in", "multiProcessorCount": 1},
         ),
     )

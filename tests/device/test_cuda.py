@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from dataclasses import replace
 from typing import Any
@@ -63,6 +64,16 @@ def test_a_wide_run_goes_to_the_gpu_and_a_narrow_one_stays(name: str, goes: bool
     )
 
     assert ("cuda" in seen) is goes
+
+
+def test_nothing_of_a_run_is_left_once_nobody_has_it() -> None:
+    program = hvm4viz.load(next(case.source_path for case in programs() if case.name == "wide_map"))
+    for record in ("events", "full"):
+        hvm4viz.run(program, machine=MACHINES[0], device="cuda", record=record)
+
+    gc.collect()
+
+    assert not [each for each in gc.get_objects() if isinstance(each, cuda.CudaBuffer)]
 
 
 def test_without_cupy_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
