@@ -24,7 +24,8 @@ from numpy.typing import NDArray
 from hvm4viz.device.base import Buffer, Device, Function, Handle, Way
 from hvm4viz.device.compiler import find_compiler
 from hvm4viz.device.cpu import CpuBuffer, CpuDevice, CpuKernel
-from hvm4viz.device.spread import DriverMemory, Layout, Spread
+from hvm4viz.device.driver_memory import DriverMemory
+from hvm4viz.device.spread import Layout, Spread
 from hvm4viz.errors import CompileFailed, DeviceFailed, DeviceUnavailable
 from hvm4viz.settings import Machine
 
