@@ -14,6 +14,7 @@ import ctypes
 import importlib
 import itertools
 import re
+import weakref
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, Final, Self
@@ -235,6 +236,8 @@ class CudaDevice(Device):
     ----------
     gpus, streams : list
         CuPy's device and stream of each.
+    spread : callable
+        Returns the memory over several GPUs that was made last, or None.
     """
 
     def __init__(self, cupy: Any, workers: int | None, numbers: tuple[int, ...]) -> None:
@@ -249,6 +252,7 @@ class CudaDevice(Device):
         self.name = f"cuda ({facts[0]['name'].decode()}{many})"
         self.lanes = LANES * sum(int(each["multiProcessorCount"]) for each in facts)
         self.is_private = True
+        self.spread: Callable[[], Spread | None] = lambda: None
         self.pending = _Pending(self)
         self._kernels: dict[str, CudaKernel] = {}
 
@@ -358,6 +362,7 @@ class CudaDevice(Device):
                 lambda at: layout.thread(at) // each,
             )
             made.cover(buffer.extent)
+            self.spread = weakref.ref(made)
             return made
 
     memory = staticmethod(DriverMemory)

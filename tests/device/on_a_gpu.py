@@ -45,6 +45,7 @@ PASSES_MAX = 200
 """A run is compared up to there: a pass costs a fraction of a millisecond on a GPU."""
 
 INTERACTIONS_MAX = 300_000
+REPORT_S = 20.0
 
 PROTOCOLS: tuple[dict[str, Any], ...] = (
     {"dup": "owner"},
@@ -53,7 +54,10 @@ PROTOCOLS: tuple[dict[str, Any], ...] = (
     {"dup": "atomic", "shard": "address"},
     {"dup": "owner", "visibility": "live"},
 )
-MACHINES = (Machine(blocks=7, fuel=64, heap="8 MiB"), Machine(blocks=96, region_size=1024, heap="8 MiB"))
+MACHINES = (Machine(blocks=7, fuel=64, heap="8 MiB"), Machine(blocks=96, region_size=1024, fuel=256, heap="8 MiB"))
+"""With little fuel: one lane of a GPU takes a microsecond for an interaction."""
+
+LEVELS = ("events", "full", "off", "shadow")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +72,7 @@ class Item:
 
 def items(given: argparse.Namespace) -> Iterator[Item]:
     """Return everything that there is to compare, always in the same order."""
-    several = "," in given.device
+    several, levels = "," in given.device, given.levels
     protocols = [each for each in PROTOCOLS if not (several and each.get("visibility") == "live")]
     found: list[tuple[str, Any, dict[str, Any]]] = []
     if given.examples:
@@ -87,7 +91,7 @@ def items(given: argparse.Namespace) -> Iterator[Item]:
             machine = replace(MACHINES[turn % len(MACHINES)], **protocol)
             if not several:
                 machine = replace(machine, memory=("private", "private", "shared")[turn % 3])
-            level = ("events", "full", "off", "shadow")[turn // len(protocols) % 4]
+            level = levels[turn // len(protocols) % len(levels)]
             if level == "shadow" and machine.visibility == "live":  # it knows what is forbidden within a pass
                 level = "full"
             yield Item(f"{name} on {machine!r} ({level})", program, machine, {**options, "record": level})
@@ -99,7 +103,9 @@ def items(given: argparse.Namespace) -> Iterator[Item]:
         options = {"mode": "collapse", "limit": 20} if number % 3 == 2 else {}
         if machine.visibility == "live" and several:
             machine = replace(machine, visibility="pass")
-        yield Item(f"program {number} on {machine!r}", text, machine, {**options, "record": "events"})
+        yield Item(
+            f"program {number} on {machine!r}", text, machine, {**options, "record": levels[number % len(levels)]}
+        )
 
 
 def facts(item: Item, device: Any) -> tuple[Any, ...]:
@@ -149,6 +155,7 @@ def main() -> int:
     parser.add_argument("--examples", action="store_true", help="examples of rules in place of cases")
     parser.add_argument("--random", type=int, default=0, metavar="N", help="random programs besides")
     parser.add_argument("--only", default="", help="items whose name contains this")
+    parser.add_argument("--levels", nargs="+", choices=LEVELS, default=LEVELS, help="what is recorded, in turn")
     parser.add_argument("--plain", action="store_true", help="memory of its own for each buffer")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--part", type=int, default=0)
@@ -163,7 +170,7 @@ def main() -> int:
         cupy.cuda.set_allocator(None)
     gpu, host = open_device(given.device, workers=1), open_device("cpu", workers=1)
     counts: Counter[str] = Counter()
-    begun = time.monotonic()
+    begun = told_at = time.monotonic()
     for number, item in enumerate(items(given)):
         if number % given.jobs != given.part or given.only not in item.name:
             continue
@@ -179,6 +186,9 @@ def main() -> int:
             counts["wrong"] += 1
             say(f"WRONG {item.name}\n  host {want}\n  {given.device} {got}")
         counts[str(got[0])] += 1
+        if time.monotonic() - told_at > REPORT_S:
+            told_at = time.monotonic()
+            say(f"part {given.part}: {counts.total():,} so far, {told_at - begun:.0f} s")
     told = ", ".join(f"{count:,} {what}" for what, count in sorted(counts.items()))
     say(f"part {given.part} on {gpu.name}: {told}, {time.monotonic() - begun:.0f} s")
     return 1 if counts["wrong"] else 0
