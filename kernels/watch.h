@@ -60,7 +60,7 @@ struct Watch {
   uint me, epoch;
 };
 
-FUNC bool watch_log_room(THREAD Watch* watch) {
+CALL bool watch_log_room(THREAD Watch* watch) {
   if (watch->is_lost) return false;
   if (watch->chunk && watch->items < LOG_ROOM) return true;
   const uint all = (uint)watch->log[0], number = atomic_next((DEVICE Atomic32*)(watch->log + 1), 1u);
@@ -123,7 +123,7 @@ FUNC bool watch_is_foreign(THREAD Watch* watch, uint mark) {
   return (mark >> 20) == watch->epoch && (mark & SHADOW_MANY) != watch->me;
 }
 
-FUNC void watch_fault(THREAD Watch* watch, uint place, uint mine, uint theirs, uint mark) {
+CALL void watch_fault(THREAD Watch* watch, uint place, uint mine, uint theirs, uint mark) {
   if (!atomic_swap_if(watch->shadow, 0u, 1u)) return;  // the first one is told
   atomic_write(watch->shadow + 1u, place);
   atomic_write(watch->shadow + 2u, watch->me);
@@ -132,12 +132,12 @@ FUNC void watch_fault(THREAD Watch* watch, uint place, uint mine, uint theirs, u
   atomic_write(watch->shadow + 5u, theirs);
 }
 
-FUNC void watch_against(THREAD Watch* watch, uint place, uint mine, uint theirs) {
+CALL void watch_against(THREAD Watch* watch, uint place, uint mine, uint theirs) {
   const uint mark = atomic_read(watch->shadow + SHADOW_HEAD + 4u * (ulong)place + theirs);
   if (watch_is_foreign(watch, mark)) watch_fault(watch, place, mine, theirs, mark);
 }
 
-FUNC void watch_enter(THREAD Watch* watch, uint place, uint kind) {
+CALL void watch_enter(THREAD Watch* watch, uint place, uint kind) {
   DEVICE Atomic32* at = watch->shadow + SHADOW_HEAD + 4u * (ulong)place + kind;
   const uint before = atomic_read(at);
   const bool many = watch_is_foreign(watch, before) && (kind == SHADOW_PLAIN_READ || kind == SHADOW_READ);
@@ -147,7 +147,7 @@ FUNC void watch_enter(THREAD Watch* watch, uint place, uint kind) {
 
 // A plain write may meet nothing of another thread's in the same pass, a plain read no write. Atomic words may be read by
 // all, and written by one thread a pass; a swap or an or counts as a read.
-FUNC void watch_half(THREAD Watch* watch, uint place, uint kind) {
+CALL void watch_half(THREAD Watch* watch, uint place, uint kind) {
   watch_enter(watch, place, kind);
   if (kind != SHADOW_PLAIN_WRITE) watch_against(watch, place, kind, SHADOW_PLAIN_WRITE);
   if (kind == SHADOW_PLAIN_WRITE) {

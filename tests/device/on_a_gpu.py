@@ -54,7 +54,7 @@ PROTOCOLS: tuple[dict[str, Any], ...] = (
     {"dup": "atomic", "shard": "address"},
     {"dup": "owner", "visibility": "live"},
 )
-MACHINES = (Machine(blocks=7, fuel=64, heap="8 MiB"), Machine(blocks=96, region_size=1024, fuel=256, heap="8 MiB"))
+MACHINES = (Machine(blocks=7, fuel=64, heap="16 MiB"), Machine(blocks=96, region_size=1024, fuel=256, heap="16 MiB"))
 """With little fuel: one lane of a GPU takes a microsecond for an interaction."""
 
 LEVELS = ("events", "full", "off", "shadow")
@@ -182,7 +182,8 @@ def main() -> int:
         except ValueError as error:
             counts[f"refused: {error}"] += 1
             continue
-        if want != got and "timeout" not in (want[0], got[0]):
+        unlike = {"timeout"} if is_deterministic(item.machine) else {"timeout", "heap_full", "pass_limit"}
+        if want != got and not unlike & {want[0], got[0]}:
             counts["wrong"] += 1
             say(f"WRONG {item.name}\n  host {want}\n  {given.device} {got}")
         counts[str(got[0])] += 1
