@@ -93,6 +93,23 @@ def test_copies_are_cut_where_pages_change_sides() -> None:
     assert np.array_equal(back, words)
 
 
+def test_a_gpu_that_runs_nothing_of_its_share_is_no_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = sys.modules["cupy"]
+
+    class Idle(module.RawModule):
+        def get_function(self, name: str) -> Any:
+            real = super().get_function(name)
+            return (lambda *_, **__: None) if stand_in_cupy.Device.current == 1 else real
+
+    monkeypatch.setattr(module, "RawModule", Idle)
+    wide = hvm4viz.parse("@go = λ{0: #L{}; λ&n. #B{@go(n - 1), @go(n - 1)}}\n@main = @go(9)")
+
+    run = hvm4viz.run(wide, machine=replace(MACHINES[0], blocks=64), device="cuda:0,1")
+
+    assert run.status == "failed"
+    assert "did not run" in run.message
+
+
 @pytest.mark.parametrize("which", ["3", "0,0", "a", "0,", "-1", "0,1,2,3"])
 def test_gpus_that_are_not_there_are_refused(which: str) -> None:
     with pytest.raises(DeviceUnavailable, match="name different GPUs from 0 to 2, such as 'cuda:0' or 'cuda:0,1'"):
