@@ -12,6 +12,9 @@ from typing import Any, Final
 from hvm4viz.bench.suite_programs import SuiteProgram
 from hvm4viz.settings import Machine
 
+_LEAST: Final = Machine(blocks=1, threads_per_block=1, heap="256 KiB")
+"""What runs before: its buffers, which the next run may get, are too small to count."""
+
 _STATUS: Final = Path("/proc/self/status")
 
 
@@ -63,7 +66,7 @@ def _measure(asked: dict[str, Any]) -> int | None:
     from hvm4viz.run import run
 
     device, machine = open_device(asked["device"], workers=asked["workers"]), Machine(**asked["machine"])
-    run("@main = 1", device=device, machine=machine, record="off", progress=False)
+    run("@main = 1", device=device, machine=_LEAST, record="off", progress=False)
     before = memory_bytes("VmRSS")
     done = run(
         asked["text"], mode=asked["mode"], limit=asked["limit"], device=device, machine=machine, record="off",

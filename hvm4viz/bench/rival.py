@@ -129,9 +129,11 @@ def rival_peak(rival: Path, program: SuiteProgram, file: Path, *, timeout: float
     ) as watch:
         try:
             out = watch.communicate(timeout=timeout)[0]
-        except subprocess.TimeoutExpired:
+        except BaseException as stop:
             os.killpg(watch.pid, signal.SIGKILL)  # the rival, too
-            return None
+            if isinstance(stop, subprocess.TimeoutExpired):
+                return None
+            raise
     return int(out) if out.strip().isdigit() else None
 
 
