@@ -17,6 +17,7 @@ from typing import Final, TextIO
 from hvm4viz import __version__, commands, options
 from hvm4viz.arguments import ShellParser, add_options
 from hvm4viz.bench.command import add_bench
+from hvm4viz.bench.suite_command import complete
 from hvm4viz.errors import DeviceError, Hvm4vizError, MachineError, ProgramError
 from hvm4viz.estimate import ResourceNotice
 from hvm4viz.figure_commands import add_figure_commands
@@ -171,7 +172,7 @@ def _run(argv: Sequence[str] | None) -> int:
 
 def _command(argv: Sequence[str] | None) -> int:
     try:
-        given = parser().parse_args(argv)
+        given = parser().parse_args(complete(sys.argv[1:] if argv is None else argv))
     except SystemExit as stop:  # after --help, --version, or a mistake
         return stop.code if isinstance(stop.code, int) else commands.USAGE
     with warnings.catch_warnings():

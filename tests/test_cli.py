@@ -154,7 +154,7 @@ def test_measuring_what_is_not_there_is_a_mistake_of_usage(capsys: pytest.Captur
     shown = Shown(capsys, "bench", "protocols", "wrods")
     assert (shown.code, shown.out) == (2, "")
     assert "did you mean words?" in shown.err
-    assert Shown(capsys, "bench").code == 2
+    assert Shown(capsys, "bench", "nothing").code == 2
     assert Shown(capsys, "bench", "protocols", "words", "--dup", "claim").code == 2
 
 

@@ -49,7 +49,7 @@ LAYERS = (
     {"options", "arguments", "figure_request", "outputs", "completion", "lab", "streams", "bench"},
     {"selftest", "diagnosis", "health", "doctor"},
     {"commands", "magics"},
-    {"bench.command", "figure_commands", "sweep_command", "trace_commands"},
+    {"bench.command", "bench.suite_command", "figure_commands", "sweep_command", "trace_commands"},
     {"cli"},
     {"__init__"},
     {"__main__"},

@@ -12,6 +12,7 @@ from hvm4viz.bench.passes import PASSES, measure_passes
 from hvm4viz.bench.programs import samples
 from hvm4viz.bench.protocols import measure_protocols
 from hvm4viz.bench.report import as_markdown, provenance
+from hvm4viz.bench.suite_command import add_suite
 from hvm4viz.bench.traces import Size, measure_made_up, measure_recordings
 from hvm4viz.bench.traces import as_markdown as recordings_as_markdown
 from hvm4viz.commands import CODES, DIFFERENT, OK
@@ -25,8 +26,11 @@ _OPTIONS: Final = (
 
 def add_bench(verbs: Any) -> None:
     """Add the command to the parser of the command line."""
-    bench = verbs.add_parser("bench", help="measure settings on programs", description="Measure settings on programs.")
+    bench = verbs.add_parser(
+        "bench", help="measure how fast it is", description="Measure how fast it is; WHAT is suite if left out."
+    )
     kinds = bench.add_subparsers(title="what to measure", metavar="WHAT", required=True)
+    add_suite(kinds)
     parser: argparse.ArgumentParser = kinds.add_parser(
         "protocols",
         help="passes and time under each duplication protocol",

@@ -71,17 +71,24 @@ def samples(names: Sequence[str | Path] = ()) -> list[Sample]:
     for name in map(str, names):
         if name not in own and "." not in name and not Path(name).exists():
             raise ValueError(f"no program {name!r}{nearest(name, list(own))}; there are: {', '.join(own)}")
-    return [_read(own.get(str(name), Path(name))) for name in names or own]
+    return [sample_of(own.get(str(name), Path(name))) for name in names or own]
 
 
-def _read(path: Path) -> Sample:
-    program = load(path)
+def comments(source: str) -> dict[str, list[str]]:
+    """Return what the comment lines that a text opens with say, by what stands before the colon."""
     said: dict[str, list[str]] = {}
-    for line in program.source.splitlines():
+    for line in source.splitlines():
         key, colon, value = line.removeprefix("// ").partition(": ")
         if not line.startswith("// ") or not colon:
             break
         said.setdefault(key, []).append(value)
+    return said
+
+
+def sample_of(path: Path) -> Sample:
+    """Read one program; ``samples`` says what can go wrong."""
+    program = load(path)
+    said = comments(program.source)
     mode, limit = said.get("mode", ["snf"])[0], said.get("limit", [None])[0]
     if mode not in ("snf", "collapse"):
         raise ValueError(f"{path}: // mode: {mode!r} must be snf or collapse")

@@ -15,6 +15,7 @@ from hvm4viz.figures.pass_diagram import pass_diagram
 from hvm4viz.figures.region_occupancy import region_occupancy
 from hvm4viz.figures.save import save
 from hvm4viz.figures.scaling import scaling
+from hvm4viz.figures.speed_bars import speed_bars
 from hvm4viz.figures.style import style
 from hvm4viz.figures.thread_map import thread_map
 
@@ -34,6 +35,7 @@ __all__ = [
     "region_occupancy",
     "save",
     "scaling",
+    "speed_bars",
     "style",
     "thread_map",
 ]
