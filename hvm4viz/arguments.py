@@ -116,7 +116,7 @@ def explain(message: str, door: Door) -> str:
         wrong = next((word.split("=")[0] for word in words if word.startswith("-")), None)
         if wrong is None:
             return f"too many arguments: {' '.join(words)}"
-        return f"unknown option {wrong}{_nearest_flag(wrong, door)}"
+        return f"unknown option {wrong}{_nearest_flag(wrong, door) or '; --help behind a command lists its options'}"
     choice = re.search(r"invalid choice: '?(.*?)'? \(choose from (.*)\)$", message)
     if choice:
         return message + nearest(choice[1], [word.strip(" '") for word in choice[2].split(",")])

@@ -388,5 +388,5 @@ def carry_out(request: Request, on_result: Callable[[Term], None] | None = None)
 
 _ERRORS = {
     1: "cannot apply a number (also when no case of a λ{…} matched and it has no default)",
-    2: "cannot apply a constructor",
+    2: "cannot apply a constructor (its fields stand in braces: #Name{a, b})",
 }

@@ -57,8 +57,10 @@ class Mutant:
         The statement as it is, and as it is changed.
     is_constant : bool
         Whether it changes a constant of the module.
-    tree : ast.Module
-        The whole module with the fault.
+    source : str
+        Text of the module.
+    number, turn : int
+        Which place in it is changed, and how.
     """
 
     path: str
@@ -67,7 +69,19 @@ class Mutant:
     before: str
     after: str
     is_constant: bool
-    tree: ast.Module
+    source: str
+    number: int
+    turn: int
+
+    def tree(self) -> ast.Module:
+        """Return the whole module with the fault."""
+        tree = ast.parse(self.source)
+        place = next(place for number, (_, _, place) in enumerate(_all_places(tree)) if number == self.number)
+        new = _new(place.node, self.turn)
+        if new is not place.node:
+            ast.copy_location(new, place.node)
+            _put(tree, place.node, new)
+        return ast.fix_missing_locations(tree)
 
     @property
     def name(self) -> str:
@@ -81,17 +95,20 @@ def mutants(root: Path, path: Path) -> Iterator[Mutant]:
     tree = ast.parse(source)
     shown = path.relative_to(root).as_posix()
     seen: dict[str, int] = {}
+    for number, (scope, is_constant, place) in enumerate(_all_places(tree)):
+        for turn in range(_turns(place.node)):
+            before, after = _shown(place.statement), _shown(_changed(place, turn))
+            key = f"{scope}: {before} => {after}"
+            seen[key] = seen.get(key, 0) + 1
+            after += f"  #{seen[key]}" * (seen[key] > 1)
+            line: int = getattr(place.node, "lineno", place.statement.lineno)
+            yield Mutant(shown, scope, line, before, after, is_constant, source, number, turn)
+
+
+def _all_places(tree: ast.Module) -> Iterator[tuple[str, bool, _Place]]:
     for scope, top, is_constant in _scopes(tree):
         for place in _places(top):
-            for turn in range(_turns(place.node)):
-                changed, where = _changed(tree, place, turn)
-                if changed is None or where is None:
-                    continue
-                before, after = _shown(place.statement), _shown(where)
-                key = f"{scope}: {before} => {after}"
-                seen[key] = seen.get(key, 0) + 1
-                after += f"  #{seen[key]}" * (seen[key] > 1)
-                yield Mutant(shown, scope, place.node.lineno, before, after, is_constant, changed)  # type: ignore[attr-defined]
+            yield scope, is_constant, place
 
 
 def _scopes(tree: ast.Module) -> Iterator[tuple[str, ast.stmt, bool]]:
@@ -167,28 +184,20 @@ def _turns(node: ast.AST) -> int:
             return 0
 
 
-def _changed(tree: ast.Module, place: _Place, turn: int) -> tuple[ast.Module | None, ast.stmt | None]:
-    """Return the module with one node changed, and the statement that shows it."""
+def _changed(place: _Place, turn: int) -> ast.stmt:
+    """Return a copy of the statement around a place with that place changed."""
     memo: dict[int, object] = {}
-    whole = copy.deepcopy(tree, memo)
+    whole = ast.Module([copy.deepcopy(place.statement, memo)], [])
     node = memo[id(place.node)]
-    statement = memo[id(place.statement)]
     assert isinstance(node, ast.AST)
-    assert isinstance(statement, ast.stmt)
     new = _new(node, turn)
-    if new is None:
-        return None, None
     if new is not node:
-        ast.copy_location(new, node)
         _put(whole, node, new)
-        if node is statement:
-            assert isinstance(new, ast.stmt)
-            statement = new
-    return ast.fix_missing_locations(whole), statement
+    return whole.body[0]
 
 
-def _new(node: ast.AST, turn: int) -> ast.AST | None:
-    """Change a node in place, or return what is to stand there; None if it cannot be changed."""
+def _new(node: ast.AST, turn: int) -> ast.AST:
+    """Change a node in place, or return what is to stand there."""
     match node:
         case ast.Compare():
             node.ops[turn] = _COMPARISONS[type(node.ops[turn])]()

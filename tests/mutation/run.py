@@ -37,31 +37,46 @@ from tests.mutation.running import Runner  # noqa: E402
 EQUIVALENT: Final = Path(__file__).parent / "equivalent.tsv"
 SCORE: Final = 0.9
 
+
+def _files(folder: str, *names: str) -> tuple[str, ...]:
+    return tuple(f"{folder}/{name}.py" for name in names)
+
+
 MODULES: Final[dict[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
-    "parser": (("hvm4viz/syntax/*.py",), ("tests/syntax", "tests/test_book.py", "tests/test_program.py")),
-    "trace": (
-        tuple(
-            f"hvm4viz/trace/{name}.py"
-            for name in (
-                "accept", "columns", "digest", "format", "frames", "heaps", "keyframes", "reader", "recorded",
-                "recorder", "slicing", "sparse", "trace", "whole", "writer",
-            )
+    "parser": (
+        ("hvm4viz/syntax/*.py",),
+        (
+            *_files("tests/syntax", "test_amps", "test_binders", "test_cases", "test_includes", "test_operators"),
+            *_files("tests/syntax", "test_parser", "test_printer", "test_span", "test_tokens"),
+            "tests/test_book.py",
+            "tests/messages",
         ),
-        ("tests/trace", "tests/faults", "tests/golden/test_old_formats.py"),
+    ),
+    "trace": (
+        (
+            *_files("hvm4viz/trace", "accept", "columns", "digest", "format", "frames", "heaps", "keyframes", "reader"),
+            *_files("hvm4viz/trace", "recorded", "recorder", "slicing", "sparse", "trace", "whole", "writer"),
+        ),
+        (
+            *_files("tests/trace", "test_digest", "test_heaps", "test_reader", "test_recorder", "test_slicing"),
+            *_files("tests/trace", "test_trace", "test_writer", "test_find", "test_history"),
+            "tests/golden/test_old_formats.py",
+            "tests/faults/test_recordings.py",
+        ),
     ),
     "escaping": (("hvm4viz/widgets/escape.py",), ("tests/widgets/test_escape.py",)),
     "passes": (
-        tuple(
-            f"hvm4viz/{name}.py"
-            for name in ("admit", "execution", "frontier", "joining", "machine", "regions", "stops", "store", "workspace")
+        (
+            *_files("hvm4viz", "admit", "execution", "frontier", "joining", "machine", "regions", "stops", "store"),
+            "hvm4viz/workspace.py",
         ),
         (
-            "tests/test_admit.py", "tests/test_execution.py", "tests/test_frontier.py", "tests/test_joining.py",
-            "tests/test_livelock.py", "tests/test_regions.py", "tests/test_run.py", "tests/test_resume.py",
-            "tests/test_collapse.py", "tests/test_heap.py", "tests/golden/test_worked_examples.py",
+            *_files("tests", "test_admit", "test_collapse", "test_execution", "test_frontier", "test_heap"),
+            *_files("tests", "test_joining", "test_livelock", "test_regions", "test_resume", "test_run"),
+            "tests/golden/test_worked_examples.py",
         ),
     ),
-}  # fmt: skip
+}
 """Files of each module, and the tests that are to know them."""
 
 Verdicts = dict[str, str]
@@ -70,7 +85,7 @@ Verdicts = dict[str, str]
 def equivalents() -> dict[str, str]:
     """Return the mutants that change nothing, each with the reason."""
     lines = EQUIVALENT.read_text(encoding="utf-8").splitlines()
-    return {name: reason for name, reason in (line.split("\t") for line in lines if line)}
+    return dict(line.split("\t", 1) for line in lines if line)
 
 
 def files(module: str) -> list[Path]:
@@ -105,7 +120,17 @@ def try_all(module: str, drawn: list[Mutant], verdicts: Verdicts, keep: Path | N
                               suppress_health_check=list(HealthCheck))  # fmt: skip
     settings.load_profile("mutation")
     tests = [str(ROOT / name) for name in MODULES[module][1] if (ROOT / name).exists()]
-    options: list[Any] = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:faulthandler", "--rootdir", str(ROOT)]
+    options: list[Any] = [
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "no:xdist",
+        "-p",
+        "no:faulthandler",
+        "--rootdir",
+        str(ROOT),
+    ]
     pytest.main([*options, "-s", *tests], plugins=[Runner(files(module), work)])
 
 
@@ -135,7 +160,9 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=60.0, help="for each module")
     parser.add_argument("--resume", type=Path, help="file of verdicts, to go on from and to add to")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--list", action="store_true", help="print the report of what is in the file of verdicts, no more")
+    parser.add_argument(
+        "--list", action="store_true", help="print the report of what is in the file of verdicts, no more"
+    )
     given = parser.parse_args()
     verdicts: Verdicts = {}
     if given.resume is not None and given.resume.exists():

@@ -26,10 +26,10 @@ import pytest
 
 from tests.mutation.mutants import Mutant
 
-TESTS_SECONDS: Final = 6.0
+TESTS_SECONDS: Final = 2.0
 """Time of the tests that a mutant is tried with, at most; the fastest come first."""
 
-SLOW_SECONDS: Final = 2.0
+SLOW_SECONDS: Final = 1.0
 """A test that takes longer is left out."""
 
 GRACE: Final = 4
@@ -123,7 +123,7 @@ class Runner:
         if not ready:
             os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
-        return ("killed" if ready else "timeout") if not verdict else verdict
+        return verdict or ("killed" if ready else "timeout")
 
     def _in_child(self, mutant: Mutant, file: str, names: list[str], writer: int) -> None:
         """Run the tests, tell how it went, and end this process without a word."""
@@ -149,7 +149,7 @@ class Runner:
         os._exit(0)
 
     def _apply(self, mutant: Mutant, file: str) -> bool:
-        code = compile(mutant.tree, file, "exec", dont_inherit=True)
+        code = compile(mutant.tree(), file, "exec", dont_inherit=True)
         if mutant.is_constant or not self.tests_of(file, [mutant.line]):
             return _run_again(code, file)
         known = {(part.co_qualname, part.co_firstlineno): part for part in _inner(code)}
