@@ -176,7 +176,9 @@ def _turns(node: ast.AST) -> int:
             return int(value is not None and not (isinstance(value, ast.Constant) and value.value is None))
         case ast.Expr() | ast.Assign() | ast.AugAssign() | ast.Raise() | ast.Delete():
             return 1
-        case ast.BoolOp() | ast.Break() | ast.Continue() | ast.If() | ast.While() | ast.IfExp():
+        case ast.If(test=test) | ast.While(test=test) | ast.IfExp(test=test):
+            return int(not _is_not(test))  # else that is left out
+        case ast.BoolOp() | ast.Break() | ast.Continue():
             return 1
         case ast.UnaryOp(op=ast.Not() | ast.USub() | ast.Invert()):
             return 1
@@ -222,8 +224,7 @@ def _new(node: ast.AST, turn: int) -> ast.AST:
         case ast.Continue():
             return ast.Break()
         case ast.If() | ast.While() | ast.IfExp():
-            test = node.test
-            node.test = test.operand if _is_not(test) else ast.UnaryOp(ast.Not(), test)  # type: ignore[attr-defined]
+            node.test = ast.UnaryOp(ast.Not(), node.test)
         case ast.UnaryOp():
             return node.operand
         case _:

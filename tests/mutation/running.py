@@ -61,7 +61,7 @@ class Runner:
         self.failed |= report.failed
 
     def _look(self) -> None:
-        cov = coverage.Coverage(data_file=None, include=list(self.files))
+        cov = coverage.Coverage(data_file=None, config_file=False, include=list(self.files))
         cov.start()
         for name, item in list(self.items.items()):
             cov.switch_context(name)
