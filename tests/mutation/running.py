@@ -26,7 +26,7 @@ import pytest
 
 from tests.mutation.mutants import Mutant
 
-TESTS_SECONDS: Final = 2.0
+TESTS_SECONDS: Final = 3.0
 """Time of the tests that a mutant is tried with, at most; the fastest come first."""
 
 SLOW_SECONDS: Final = 1.0

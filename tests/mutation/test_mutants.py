@@ -44,7 +44,8 @@ def test_every_change_of_a_statement(tmp_path: Path, statement: str, changed: se
 
 
 def test_the_tree_has_exactly_the_fault_that_is_shown(tmp_path: Path) -> None:
-    source = "N: int = 5\n\nclass A:\n\n    def f(self, a):\n        if a < N:\n            return a + 1\n        return a + 1\n"
+    source = "N: int = 5\n\nclass A:\n\n    def f(self, a):\n        if a < N:\n            return a + 1\n"
+    source += "        return a + 1\n"
     whole = ast.unparse(ast.parse(source))
 
     found = of(tmp_path, source)

@@ -1,0 +1,77 @@
+"""Forms inside operators: every bracket starts anew, what stands behind it goes on as before; and where a hint points."""
+
+from __future__ import annotations
+
+import pytest
+
+from hvm4viz.syntax.names import PRIMITIVES, register_primitive
+from hvm4viz.syntax.printer import show
+from hvm4viz.term import Tag, pack
+from tests.syntax.reading import core, refused
+from tests.syntax.test_printer import BOOK
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("2 * λ{0: 1 + 2} + 3", "((2 * λ{0:(1 + 2)}) + 3)"),
+        ("2 * λ{0: 1 + 2; 1: 3 + 4; 5 + 6} + 7", "((2 * λ{0:(1 + 2);1:(3 + 4);(5 + 6)}) + 7)"),
+        ("2 * λ{0: 1; 1 + 2}(4) + 3", "((2 * λ{0:1;(1 + 2)}(4)) + 3)"),
+        ("2 * λ{λx. x + 1} + 3", "((2 * λ{λa.(a + 1)}) + 3)"),
+        ("2 * &L{1 + 2, 3 + 4} + 5", "((2 * &L{(1 + 2),(3 + 4)}) + 5)"),
+        ("2 * &(1 + 2){3 + 4, 5 + 6} + 7", "((2 * &((1 + 2)){(3 + 4),(5 + 6)}) + 7)"),
+        ("2 * [1 + 2, 3] + 4", "((2 * [(1 + 2),3]) + 4)"),
+        ("2 * #A{1 + 2} + 3", "((2 * #A{(1 + 2)}) + 3)"),
+        ("2 * (1 + 2) + 3", "((2 * (1 + 2)) + 3)"),
+        ("2 * %log(1 + 2) + 3", "((2 * %log((1 + 2))) + 3)"),
+        ("2 * @main(1 + 2, 3 + 4) + 5", "((2 * @main((1 + 2),(3 + 4))) + 5)"),
+        # a label is read once and used by each of its forks
+        ("λ&a. &(a){&(a){1, 2}, 3}", "λa.!B&F___=a;&(B₀){&(B₁){1,2},3}"),
+        ("λ&x. &(x){x, x}", "λa.!B&F___=a;!C&F__a=B₁;&(B₀){C₀,C₁}"),
+        ("λ&a. &L{λ{0: a; a}, a}", "λa.!B&F___=a;!C&F__a=B₁;&L{λ{0:B₀;C₀},C₁}"),
+    ],
+)
+def test_a_bracket_starts_anew_and_ends(source: str, expected: str) -> None:
+    assert core(source) == expected
+
+
+@pytest.mark.parametrize(
+    ("source", "place", "hint"),
+    [
+        ("@main = λ{0: 1", "1:15", "the '{' at 1:10 is still open"),
+        ("@main = 1 + λ{0: 1", "1:19", "the '{' at 1:14 is still open"),
+        ("@main = λ{\n  0: 1\n  ; 2", "3:6", "the '{' at 1:10 is still open"),
+        ("@main = λ{λx. x", "1:16", "the '{' at 1:10 is still open"),
+        ("@main = &(1", "1:12", "the '(' at 1:10 is still open"),
+        ("@main = &(1 2){3, 4}", "1:13", "a blank applies nothing: write f(x); the '(' at 1:10 is still open"),
+        ("@main = ! x &(1 = 2; x₀", "1:17", "the '(' at 1:14 is still open"),
+        ("@main = 1 + @main(1", "1:20", "the '(' at 1:18 is still open"),
+        ("@main = [1, 2", "1:14", "the '[' at 1:9 is still open"),
+        ("@main = 1 .&. (2", "1:17", "the '(' at 1:15 is still open"),
+        ("@main = (1 + 2 * 3", "1:19", "the '(' at 1:9 is still open"),
+        ("@main = '", "1:10", "a character ends with '"),
+        ("@main = 'a", "1:11", 'a character is one sign; a string stands between "'),
+        ("@main = '\\nb'", "1:12", 'a character is one sign; a string stands between "'),
+        ("@main = ''", "1:11", "there is no empty character; \\' or ''' is the quote itself"),
+        ("@main = '\\", "1:11", "a character ends with '"),
+        ('#include "a', "1:12", ""),
+        ("#include x", "1:10", 'write #include "file.hvm4"'),
+    ],
+)
+def test_where_it_stops_and_what_is_open(source: str, place: str, hint: str) -> None:
+    error = refused(source)
+
+    assert f"{error.line}:{error.col}" == place
+    assert error.hint == hint
+
+
+def test_numbers_just_behind_the_last_name_are_no_names() -> None:
+    for tag, known, shown in ((Tag.REF, len(BOOK.names), "@?2"), (Tag.PRI, len(BOOK.prims), f"%?{len(BOOK.prims)}()")):
+        assert show([0, pack(tag, known)], 1, BOOK) == shown
+
+
+def test_the_primitives_that_are_always_there_take_one_argument() -> None:
+    assert PRIMITIVES == (("log", 1), ("gnf", 1), ("nf", 1))
+    for arity in (-1, 17):
+        with pytest.raises(ValueError, match=f"arity {arity} of %p is not between 0 and 16"):
+            register_primitive("p", arity)
