@@ -33,7 +33,10 @@ SLOW_SECONDS: Final = 1.0
 """A test that takes longer is left out."""
 
 GRACE: Final = 4
-"""A mutant may take so many times what the tests take without it, and a few seconds more."""
+"""A mutant may take so many times the processor time that the tests take without it, and a second more."""
+
+WALL: Final = 40
+"""Seconds on the clock for each of processor time: a busy machine is no endless loop."""
 
 
 class Runner:
@@ -62,13 +65,16 @@ class Runner:
 
     def _look(self) -> None:
         cov = coverage.Coverage(data_file=None, config_file=False, include=list(self.files))
+        signal.signal(signal.SIGPROF, _too_slow)
         cov.start()
         for name, item in list(self.items.items()):
             cov.switch_context(name)
-            begun = time.perf_counter()
+            begun = time.process_time()
             self.failed = False
+            signal.setitimer(signal.ITIMER_PROF, 2 * SLOW_SECONDS)
             self._protocol(item, None)
-            self.seconds[name] = time.perf_counter() - begun
+            signal.setitimer(signal.ITIMER_PROF, 0)
+            self.seconds[name] = time.process_time() - begun
             if self.failed or self.seconds[name] > SLOW_SECONDS:
                 del self.items[name]
         cov.stop()
@@ -108,22 +114,24 @@ class Runner:
         names = self.tests_of(file, _lines(mutant, self.reaching, file))
         if not names:
             return "unreached"
-        limit = GRACE * sum(self.seconds[name] for name in names) + 3
+        limit = 1 + int(GRACE * sum(self.seconds[name] for name in names))
         reader, writer = os.pipe()
         child = os.fork()
         if child == 0:
             os.close(reader)
+            resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 1))
             self._in_child(mutant, file, names, writer)
         os.close(writer)
         try:
-            ready, _, _ = select.select([reader], [], [], limit)
+            ready, _, _ = select.select([reader], [], [], WALL * limit)
             verdict = os.read(reader, 16).decode() if ready else ""
         finally:
             os.close(reader)
         if not ready:
             os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
-        return verdict or ("killed" if ready else "timeout")
+        _, status = os.waitpid(child, 0)
+        is_endless = not ready or (os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGXCPU)
+        return verdict or ("timeout" if is_endless else "killed")
 
     def _in_child(self, mutant: Mutant, file: str, names: list[str], writer: int) -> None:
         """Run the tests, tell how it went, and end this process without a word."""
@@ -164,6 +172,11 @@ class Runner:
                     done = True
         _forget(file)
         return done
+
+
+def _too_slow(number: int, frame: object) -> None:
+    del number, frame
+    raise TimeoutError("this test takes too long to be tried on mutants")
 
 
 def _lines(mutant: Mutant, reaching: dict[tuple[str, int], list[str]], file: str) -> Iterable[int]:

@@ -1,9 +1,12 @@
-"""Forms inside operators: every bracket starts anew, what stands behind it goes on as before; and where a hint points."""
+"""Forms inside operators: every bracket starts anew, what stands behind goes on as before; and where hints point."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from hvm4viz.program import parse
 from hvm4viz.syntax.names import PRIMITIVES, register_primitive
 from hvm4viz.syntax.printer import show
 from hvm4viz.term import Tag, pack
@@ -75,3 +78,38 @@ def test_the_primitives_that_are_always_there_take_one_argument() -> None:
     for arity in (-1, 17):
         with pytest.raises(ValueError, match=f"arity {arity} of %p is not between 0 and 16"):
             register_primitive("p", arity)
+
+
+@pytest.mark.parametrize(("source", "place"), [("@main = %log()", "1:14"), ("@main = 1 + %log()", "1:18")])
+def test_a_missing_argument_is_shown_where_it_should_stand(source: str, place: str) -> None:
+    error = refused(source)
+
+    assert (f"{error.line}:{error.col}", error.hint) == (place, "this primitive takes 1")
+
+
+@pytest.mark.parametrize(
+    ("source", "spans"),
+    [
+        ("@main = #A{'a', 1}", ["#A{'a', 1}", "'a'", "1", "'a'"]),
+        ("@main = λ{0: 1}", ["λ{0: 1}", "1", "}"]),
+        ("@main = λ{#B: λx. x; 3}", ["λ{#B: λx. x; 3}", "λx. x", "3", "x"]),
+        ("@main = [1, 2]", ["[1, 2]", "1", "[1, 2]", "2", "[1, 2]"]),
+        ('@main = "ab"', ['"ab"'] * 7),
+        ("@main = ! x = 1 + 2; x", ["! x = 1 + 2; x", "! x = 1 + 2; x", "1 + 2", "x", "1", "2"]),
+        ("@main = 1 + 2 * 3", ["1 + 2 * 3", "1", "2 * 3", "2", "3"]),
+        ("@main = @main(1, 2)", ["@main(1, 2)", "@main(1", "2", "@main", "1"]),
+    ],
+)
+def test_every_cell_knows_the_form_that_it_came_from(source: str, spans: list[str]) -> None:
+    book = parse(source).book
+    found = [span.text for cell in range(1, len(book.words)) if (span := book.span(cell)) is not None]
+
+    assert sorted(found) == sorted(spans)
+
+
+def test_a_file_ends_at_its_first_nul_and_so_does_one_that_is_included(tmp_path: Path) -> None:
+    (tmp_path / "inner.hvm4").write_bytes(b"@f = 7\n\0 no program any more (")
+    program = parse('#include "inner.hvm4"\n@main = @f\0(', root=tmp_path)
+
+    assert set(program.names) == {"f", "main"}
+    assert [text for _, text in program.files] == ['#include "inner.hvm4"\n@main = @f', "@f = 7\n"]
