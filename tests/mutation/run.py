@@ -60,10 +60,9 @@ MODULES: Final[dict[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
             *_files("hvm4viz/trace", "recorded", "recorder", "slicing", "sparse", "trace", "whole", "writer"),
         ),
         (
-            *_files("tests/trace", "test_digest", "test_heaps", "test_reader", "test_recorder", "test_slicing"),
-            *_files("tests/trace", "test_trace", "test_writer", "test_find", "test_history"),
             "tests/golden/test_old_formats.py",
-            "tests/faults/test_recordings.py",
+            *_files("tests/trace", "test_slicing", "test_reader", "test_recorder", "test_writer", "test_trace"),
+            *_files("tests/trace", "test_digest", "test_heaps"),
         ),
     ),
     "escaping": (("hvm4viz/widgets/escape.py",), ("tests/widgets/test_escape.py",)),

@@ -29,7 +29,7 @@ from tests.mutation.mutants import Mutant
 TESTS_SECONDS: Final = 3.0
 """Time of the tests that a mutant is tried with, at most; the fastest come first."""
 
-SLOW_SECONDS: Final = 1.0
+SLOW_SECONDS: Final = 0.5
 """A test that takes longer is left out."""
 
 GRACE: Final = 4
