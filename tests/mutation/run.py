@@ -97,9 +97,10 @@ def files(module: str) -> list[Path]:
 def draw(module: str, sample: int, seed: int) -> list[Mutant]:
     """Draw mutants at random, without those that change nothing."""
     known = equivalents()
-    every = [mutant for path in files(module) for mutant in mutants(ROOT, path) if mutant.name not in known]
-    Random(seed).shuffle(every)
-    return every[:sample] if sample else every
+    every = [mutant for path in files(module) for mutant in mutants(ROOT, path)]
+    Random(seed).shuffle(every)  # before any is left out: what is learnt of one draws no others
+    counted = [mutant for mutant in every if mutant.name not in known]
+    return counted[:sample] if sample else counted
 
 
 def try_all(module: str, drawn: list[Mutant], verdicts: Verdicts, keep: Path | None, minutes: float) -> None:

@@ -9,7 +9,7 @@ import pytest
 from hvm4viz.program import parse
 from hvm4viz.syntax.names import PRIMITIVES, register_primitive
 from hvm4viz.syntax.printer import show
-from hvm4viz.term import Tag, pack
+from hvm4viz.term import Tag, ext_of, pack, tag_of
 from tests.syntax.reading import core, refused
 from tests.syntax.test_printer import BOOK
 
@@ -24,6 +24,9 @@ from tests.syntax.test_printer import BOOK
         ("2 * &L{1 + 2, 3 + 4} + 5", "((2 * &L{(1 + 2),(3 + 4)}) + 5)"),
         ("2 * &(1 + 2){3 + 4, 5 + 6} + 7", "((2 * &((1 + 2)){(3 + 4),(5 + 6)}) + 7)"),
         ("2 * [1 + 2, 3] + 4", "((2 * [(1 + 2),3]) + 4)"),
+        ("! x &(1 + 2) = 3; 2 * x₀ + x₁", "!((1 + 2))=3;λa.λb.((2 * a) + b)"),
+        ("2 * ! x &(1) = 3 + 4; x₀ + x₁", "(2 * !(1)=(3 + 4);λa.λb.(a + b))"),
+        ("2 * ! x = 3 + 4; x + 1", "(2 * (λa.(a + 1))((3 + 4)))"),
         ("2 * #A{1 + 2} + 3", "((2 * #A{(1 + 2)}) + 3)"),
         ("2 * (1 + 2) + 3", "((2 * (1 + 2)) + 3)"),
         ("2 * %log(1 + 2) + 3", "((2 * %log((1 + 2))) + 3)"),
@@ -93,6 +96,13 @@ def test_a_missing_argument_is_shown_where_it_should_stand(source: str, place: s
         ("@main = #A{'a', 1}", ["#A{'a', 1}", "'a'", "1", "'a'"]),
         ("@main = λ{0: 1}", ["λ{0: 1}", "1", "}"]),
         ("@main = λ{#B: λx. x; 3}", ["λ{#B: λx. x; 3}", "λx. x", "3", "x"]),
+        ("@main = &L{1, 2}", ["&L{1, 2}", "1", "2"]),
+        ("@main = 1 + &(2){3, 4}", ["1 + &(2){3, 4}", "1", "&(2){3, 4}", "2", "3", "4"]),
+        ("@main = λ&a. &ab{a, a}", ["λ&a. &ab{a, a}", "&ab{a, a}", "&ab{a, a}", "&ab{a, a}", "a", "a"]),
+        ("@main = 2 + @main", ["2 + @main", "2", "@main"]),
+        ("@main = @main === 1", ["@main === 1", "@main", "1"]),
+        ("@main = (1 + 2) + (3)", ["(1 + 2) + (3)", "(1 + 2)", "(3)", "1", "2"]),
+        ("@main = ! f = λ x; f", ["! f = λ x; f", "! f = λ x; f", "f", "f"]),
         ("@main = [1, 2]", ["[1, 2]", "1", "[1, 2]", "2", "[1, 2]"]),
         ('@main = "ab"', ['"ab"'] * 7),
         ("@main = ! x = 1 + 2; x", ["! x = 1 + 2; x", "! x = 1 + 2; x", "1 + 2", "x", "1", "2"]),
@@ -113,3 +123,27 @@ def test_a_file_ends_at_its_first_nul_and_so_does_one_that_is_included(tmp_path:
 
     assert set(program.names) == {"f", "main"}
     assert [text for _, text in program.files] == ['#include "inner.hvm4"\n@main = @f', "@f = 7\n"]
+
+
+@pytest.mark.parametrize(
+    ("source", "tag"),
+    [
+        ("&(1){2, 3}", Tag.DSU),
+        ("! x &(1) = 2; x₀ + x₁", Tag.DDU),
+        ("! f = λ x; f", Tag.UNS),
+        ("1 === 2", Tag.EQL),
+        ("1 .&. 2", Tag.AND),
+        ("1 .|. 2", Tag.OR),
+        ("1 ~> 2", Tag.RED),
+        ("↑1", Tag.INC),
+    ],
+)
+def test_a_node_without_a_name_has_none(source: str, tag: int) -> None:
+    words = parse(f"@main = {source}").book.words
+
+    assert [word for word in words.tolist() if tag_of(word) == tag and ext_of(word) != 0] == []
+    assert any(tag_of(word) == tag for word in words.tolist())
+
+
+def test_an_unscoped_variable_cannot_be_cloned() -> None:
+    assert refused("@main = ! f = λ &x; f").col == 19
