@@ -281,3 +281,33 @@ def test_words_of_a_slot_in_another_threads_slice_are_not_given_to_new_nodes() -
     assert run.text == "#i{&f{1,2},&f{1,2}}"
     assert run.trace.verify().ok
     assert set(run.trace.deltas()["cell"].tolist()) & set(range(8, 11)) <= {8, 9, 10}
+
+
+OUT = pack(Tag.INC, 0, 0xFFFF)
+BELOW: dict[str, HeapBuilder] = {
+    "a field": laid(c0=pack(Tag.INC, 0, 4), c4=OUT),
+    "the last of many fields": laid(c0=pack(Tag.C16, 1, 4), c19=OUT, **{f"c{n}": num(n) for n in range(4, 19)}),
+    "the body of a lambda": laid(c0=pack(Tag.LAM, 0, 4), c4=OUT),
+    "what a variable is filled with": laid(c0=pack(Tag.VAR, 0, 4), c4=OUT | SUB_BIT, c5=STAMP),
+    "the expression of a slot": laid(c0=pack(Tag.DP0, 0, 4), c4=OUT),
+    "the value of a slot": laid(c0=pack(Tag.DP0, 0, 4), c4=OUT | SUB_BIT, c6=PUBLISHED << 32),
+    "an environment's binder": closure(c16=OUT | SUB_BIT),
+    "an environment's slot": closure(c8=OUT),
+}
+
+
+@pytest.mark.parametrize("name", list(BELOW))
+def test_what_lies_below_is_looked_at_too(name: str) -> None:
+    with pytest.raises(BadImage, match="points to cell 65,535; the image has cells 0 to 31"):
+        check(BELOW[name])
+
+
+@pytest.mark.parametrize(("static", "end", "other"), [(Tag.BJ0, Tag.DP0, Tag.DP1), (Tag.BJ1, Tag.DP1, Tag.DP0)])
+def test_a_closure_takes_one_end_of_a_slot_and_leaves_the_other(static: Tag, end: Tag, other: Tag) -> None:
+    def shared(tag: Tag) -> HeapBuilder:
+        c3 = pack(Tag.ALO, inner(static), 8)
+        return laid(c0=pack(Tag.C00 + 2, 1, 2), c2=pack(tag, 7, 8), c3=c3, c8=num(1))
+
+    assert check(shared(other)) == [0, 2, 3, 8, 9, 10, 11]
+    with pytest.raises(BadImage, match="second end"):
+        check(shared(end))
