@@ -6,7 +6,7 @@ import argparse
 import difflib
 import re
 from collections.abc import Callable, Collection, Sequence
-from typing import Any, NoReturn
+from typing import Any, Final, NoReturn
 
 from hvm4viz.options import FIGURE, GROUPS, Door, Option, options
 from hvm4viz.settings import Machine
@@ -109,6 +109,13 @@ def _nearest_flag(wrong: str, door: Door) -> str:
     return f" (did you mean {flags[close[0]]}?)" if close else ""
 
 
+_LISTED: Final[dict[Door, str]] = {
+    "shell": "; --help behind a command lists its options",
+    "cell": "; %%hvm4? lists the options",
+}
+"""Where options can be looked up."""
+
+
 def explain(message: str, door: Door) -> str:
     """Add the nearest option or choice to a message of argparse's."""
     if message.startswith("unrecognized arguments: "):
@@ -116,7 +123,7 @@ def explain(message: str, door: Door) -> str:
         wrong = next((word.split("=")[0] for word in words if word.startswith("-")), None)
         if wrong is None:
             return f"too many arguments: {' '.join(words)}"
-        return f"unknown option {wrong}{_nearest_flag(wrong, door)}"
+        return f"unknown option {wrong}{_nearest_flag(wrong, door) or _LISTED[door]}"
     choice = re.search(r"invalid choice: '?(.*?)'? \(choose from (.*)\)$", message)
     if choice:
         return message + nearest(choice[1], [word.strip(" '") for word in choice[2].split(",")])

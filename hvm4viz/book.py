@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import cached_property
 
 import numpy as np
@@ -75,7 +76,10 @@ class Book:
         """
         index = self.ids.get(name)
         if index is None or not self.roots[index]:
-            raise EntryNotFound(f"@{name} not defined", hint=f"write @{name} = ..., or name another entry")
+            known = [known for known, root in zip(self.names, self.roots, strict=True) if root]
+            close = get_close_matches(name, known, n=1)
+            hint = f"did you mean @{close[0]}?" if close else f"write @{name} = ..., or name another entry"
+            raise EntryNotFound(f"@{name} not defined", hint=hint)
         return index
 
     def span(self, loc: int) -> Span | None:

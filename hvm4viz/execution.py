@@ -44,7 +44,8 @@ Mode = Literal["snf", "collapse"]
 class Request:
     """Everything that one execution is asked for; see ``run`` for the meaning of each.
 
-    ``alone``: the device runs every pass itself, however narrow, for it is to be proved.
+    ``alone``: the device runs every pass itself, however narrow, for it is to be proved. ``taken``: which cells the
+    words use; None if those that are not zero.
     """
 
     program: Program | None
@@ -70,6 +71,7 @@ class Request:
     on_log: Callable[[str], None] | None
     start: Start | None = None
     alone: bool = False
+    taken: NDArray[np.bool_] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -204,6 +206,7 @@ class Execution:
             count=request.record != "off",
             stamps=request.stamps,
             alone=request.alone,
+            taken=request.taken,
         )
         lift = request.mode == "collapse"
         self.evaluator: Evaluator | None = None
@@ -385,5 +388,5 @@ def carry_out(request: Request, on_result: Callable[[Term], None] | None = None)
 
 _ERRORS = {
     1: "cannot apply a number (also when no case of a λ{…} matched and it has no default)",
-    2: "cannot apply a constructor",
+    2: "cannot apply a constructor (its fields stand in braces: #Name{a, b})",
 }

@@ -55,7 +55,8 @@ def settle(store: Store, function: Function, params: Buffer, root: int) -> NDArr
         work, found = 4 * work, 4 * found
 
 
-def _protocol(machine: Machine) -> int:
+def protocol(machine: Machine) -> int:
+    """Return the ``PARAM_*`` flags that tell the kernel how tasks of this machine share slots."""
     flags = abi.PARAM_LIVE if machine.visibility == "live" else 0
     flags |= abi.PARAM_FORK if machine.fork == "auto" and machine.threads > 1 else 0
     if machine.dup == "claim":
@@ -97,7 +98,7 @@ class Frontier:
         store.renew()
         self._pace = Pace(store.ways("step_frontier"), machine.threads)
         self._settle = store.serial("settle_frontier")
-        flags = _protocol(machine) | (abi.PARAM_LIFT if lift else 0)
+        flags = protocol(machine) | (abi.PARAM_LIFT if lift else 0)
         has_forks = bool(flags & abi.PARAM_FORK)
         self._is_away = False
         self._moves = self._pace.moves
@@ -135,7 +136,8 @@ class Frontier:
 
     def _first_free(self, start: int, end: int) -> int:
         laid = self.store.laid
-        filled = np.flatnonzero(self.store.words[start : max(start, min(end, laid))])
+        stop, taken = max(start, min(end, laid)), self.store.taken
+        filled = np.flatnonzero((self.store.words if taken is None else taken)[start:stop])
         if not len(filled):
             return max(start, 1)  # cell 0 is null
         cells = int(self._param[6]) if laid > 1 else 1  # an image may end in a slot whose other words are 0

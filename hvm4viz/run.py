@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
+from hvm4viz.admit import admit
 from hvm4viz.errors import KernelFault
 from hvm4viz.outcome import Run, Stats, Status
 from hvm4viz.preferences import preference
@@ -364,6 +365,12 @@ def run_heap(
         Where the heap's closures and references point; needed if it has any.
     machine, device, max_passes, timeout, record, trace_limit, save, workers, seed, kernel, on_pass
         As in ``run``.
+
+    Raises
+    ------
+    ValueError
+        If the image is none that a run may start from (``hvm4viz/admit.py``): a word that points outside it, or two
+        uses of one cell.
     """
     from hvm4viz.execution import Request
 
@@ -373,17 +380,19 @@ def run_heap(
         raise ValueError(f"{len(heap.tasks)} tasks are at work on this heap; run_heap(heap.settled()) starts afresh")
     if not 0 <= root < len(heap.words):
         raise ValueError(f"root={root}: the heap has cells 0 to {len(heap.words) - 1}")
+    machine = machine or Machine()
     return _carry_out(
         Request(
             program=program,
             words=heap.words,
+            taken=admit(heap.words, root, (program or parse("")).book, machine),
             root=root,
             stamps=heap.stamps,
             entry="",
             mode="snf",
             limit=None,
             on_cpu=False,
-            machine=machine or Machine(),
+            machine=machine,
             max_passes=max_passes,
             timeout=timeout,
             record=record,

@@ -54,6 +54,8 @@ class Store:
         Stamps that the words may hold already lie below this.
     alone : bool
         Whether the device runs every pass, however narrow: it is to be proved.
+    taken : ndarray of bool, optional
+        Cells that the words use, zero ones too; by default those that are not zero.
 
     Attributes
     ----------
@@ -84,6 +86,7 @@ class Store:
         count: bool,
         stamps: int = 0,
         alone: bool = False,
+        taken: NDArray[np.bool_] | None = None,
     ) -> None:
         device.check(machine)
         self.machine = machine
@@ -94,7 +97,8 @@ class Store:
         self.mirror: Mirror | None = None
         self._stamps = stamps
         self._is_alone = alone
-        self.laid = len(words)
+        self.laid = len(words) if taken is None else len(taken)
+        self.taken = taken
         regions_max = machine.heap_cells // machine.region_size
         needed = max(machine.blocks, -(-len(words) // machine.region_size))
         if regions_max < needed:

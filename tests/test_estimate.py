@@ -92,3 +92,30 @@ def test_the_command_line_says_it_in_one_line(tmp_path: Path) -> None:
     )
     (line,) = [line for line in done.stderr.splitlines() if "regions are given out" in line]
     assert line.startswith("hvm4viz: note: the heap is 9")
+
+
+PEAK = """
+import resource, sys
+import hvm4viz as hv
+from hvm4viz.estimate import memory_needs
+hv.run("@main = 1 + 2", record="full", device="cpu", progress=False, machine=hv.Machine(heap="1 MiB"))  # imports all
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+machine = hv.Machine(heap="24 MiB", blocks=16, fuel=2000)
+source = "@grow = λ&n. n <> @grow(n + 1) @main = @grow(0)"  # ever longer, never wide
+run = hv.run(source, machine=machine, record=sys.argv[1], trace_limit="16 MiB", device="cpu", progress=False)
+assert run.status == "heap_full", run.status
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+print((peak - before) * 1024, sum(memory_needs(machine, sys.argv[1], "16 MiB").values()))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="the peak is told in other units, or not at all")
+@pytest.mark.parametrize("level", ["off", "events"])
+def test_the_peak_is_no_more_than_64_mib_above_what_was_told_before(level: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", PEAK, level], check=True, capture_output=True, text=True
+    )
+    peak, told = map(int, done.stdout.split())
+
+    assert 1 << 20 < peak <= told + (64 << 20)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -86,3 +87,33 @@ def test_existing_file_is_not_overwritten(tmp_path: Path) -> None:
     with pytest.raises(hv.Hvm4vizError):
         hv.run("@main = 1", save=path)
     assert path.read_text() == "mine"
+
+
+@pytest.mark.parametrize("settings", [{}, {"blocks": 1}, {"dup": "claim"}, {"dup": "atomic"}, {"owner_unit": "block"}])
+def test_statistics_are_the_sums_of_what_the_trace_tells(settings: dict[str, Any]) -> None:
+    source = "@tree = λ{0: 1; λ&n. ! &t = @tree(n - 1); #B{t, t + n}} @main = @tree(5)"
+    machine = hv.Machine(**{"blocks": 4, "threads_per_block": 2, "region_size": 64, "fuel": 3, **settings})
+
+    run = hv.run(source, machine=machine, device="cpu", record="events")
+
+    trace, stats = run.trace, run.stats
+    rows = trace.rows
+    assert run.status == "done"
+    assert stats.passes == trace.n_passes == len(rows)
+    assert stats.interactions == int(rows["interactions"].sum())
+    assert stats.deferrals == trace.n_deferrals
+    assert stats.max_frontier == int(rows["frontier"].max())
+    assert stats.mean_frontier == pytest.approx(float(rows["frontier"].mean()))
+    assert stats.parallelism == pytest.approx(stats.interactions / int(rows["longest"].sum()))
+    assert stats.cells_used == int(trace.cells.at(trace.n_passes - 1).sum())
+    assert stats.device_s == pytest.approx(int(rows["device_ns"].sum()) / 1e9)
+    assert 0 < stats.device_s < stats.wall_s
+
+
+def test_a_full_heap_proposes_twice_as_much() -> None:
+    machine = hv.Machine(blocks=2, region_size=4096, heap="1 MiB")
+
+    run = hv.run("@grow = λ&n. n <> @grow(n + 1) @main = @grow(0)", machine=machine, device="cpu", record="off")
+
+    assert run.status == "heap_full"
+    assert "all 32 regions (131,072 cells) are in use; re-run with heap='2 MiB'" in run.message

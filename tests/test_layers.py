@@ -17,7 +17,7 @@ LAYERS = (
     {"book", "program"},
     {"syntax.printer", "syntax.shapes", "syntax.spelling", "syntax.spines", "syntax.view"},
     {"kernel_text"},
-    {"heap", "readback", "regions", "stops"},
+    {"heap", "readback", "regions", "stops", "admit"},
     {"device"},
     {"watch"},
     {"deltas"},

@@ -192,7 +192,7 @@ def test_a_wrong_answer_fails_the_cell(notebook: Notebook) -> None:
     [
         ("%%hvm4 --blcks 3\n@main = 1", r"unknown option --blcks \(did you mean --blocks\?\)"),
         ("%%hvm4 -o 1x\n@main = 1", "'1x' cannot name a variable"),
-        ("%%hvm4 --bogus\n@main = 1", r"unknown option --bogus$"),
+        ("%%hvm4 --bogus\n@main = 1", r"unknown option --bogus; %%hvm4\? lists the options$"),
         ("%%hvm4 --memory private\n@main = 1", "memory='private'\\): the cpu device"),
         ("%%hvm4 --blocks 0\n@main = 1", "from 1 to 65,536"),
         ("%%hvm4 --fig nothing\n@main = 1", "no figure 'nothing'"),

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-CROSS_CUTTING = {
+CROSS_CUTTING = {"messages", "mutation",
     "cases", "differential", "escaping", "faults", "fuzz", "golden", "notebooks", "oracle", "rules", "sanitizers",
     "schedules"
 }  # fmt: skip

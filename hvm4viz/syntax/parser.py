@@ -190,7 +190,13 @@ class _Parser:
             name = reader.name("a definition is @name = term")
             reader.expect("=", f"a definition is @{name} = term")
         hint = "a definition is @name = term"
-        if self.definitions:
+        if reader.text.startswith("#", reader.pos):
+            hint += "; a comment starts with //"
+        elif reader.text.startswith(".", reader.pos) and reader.text[reader.pos - 1 : reader.pos].isdigit():
+            hint = "numbers are whole: from 0 to 4294967295"
+        elif self.definitions and reader.text.startswith("=", reader.pos):
+            hint += "; whether two terms are equal is a == b for numbers, a === b for all"
+        elif self.definitions:
             hint += "; the term before has ended here: a blank applies nothing, write f(x)"
         reader.fail("definition or #include", hint)
 

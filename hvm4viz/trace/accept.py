@@ -42,6 +42,8 @@ def accept_header(facts: dict[str, Any], metadata: Mapping[bytes, memoryview]) -
     heap = fmt.unpack_array(metadata[fmt.HEAP_KEY] if level == "full" else b"", "<u8")
     if heap.size > regions.size * facts["region_size"]:
         raise ValueError(f"the heap has {heap.size:,} cells, more than its {regions.size:,} regions")
+    if regions.max(initial=0) >= facts["blocks"]:
+        raise ValueError(f"a region belongs to block {regions.max():,}, the machine has {facts['blocks']:,}")
     units = tuple(map(_whole_number, facts.get("units", [0])))
     if any(not 0 <= place < max(len(texts) // 2, 1) for place in units):
         raise ValueError(f"the units {str(units)[:40]} are no places among {len(texts) // 2} files")

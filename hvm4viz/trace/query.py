@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from hvm4viz.errors import TraceError
 from hvm4viz.events import OPERATIONS, ORIGINS, OUTCOMES, REASONS
 from hvm4viz.syntax.tokens import NAME, name_id
 from hvm4viz.term import Tag
@@ -226,7 +227,7 @@ def _label(value: str) -> Test:
 def _named(key: str, value: str, book: Book | None) -> Test:
     """Fit cells whose word carries a name (anywhere in it), or is a term of a definition of exactly that name."""
     if book is None:
-        raise ValueError(f"{key}:{value}: the program cannot be parsed here, so its names are not known")
+        raise TraceError(f"{key}:{value}: the program cannot be parsed here, so its names are not known")
     definitions = dict(enumerate(book.names))
     if key == "def" or value.startswith("@"):
         wanted = value.removeprefix("@")

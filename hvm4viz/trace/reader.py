@@ -79,7 +79,10 @@ def open_trace(
     path = Path(path)
     data, buffer = _load(path, mmap=mmap, file_max=file_max)
     if bytes(data[: len(MAGIC)]) != MAGIC:
-        raise NotATrace(f"{path}: not a trace: it does not start as an Arrow IPC file does")
+        raise NotATrace(
+            f"{path}: not a trace: it does not start as an Arrow IPC file does; run a program "
+            "with --save FILE.hvt, or save=, to have one written"
+        )
     return _Reading(path, data, buffer, passes_max).trace()
 
 

@@ -244,7 +244,8 @@ class Trace(Recorded):
 
     @cached_property
     def roles(self) -> Roles:
-        """Which cells hold words of the protocol instead of terms."""
+        """Which cells hold words of the protocol instead of terms; a ``TraceError`` below level ``full``."""
+        check_heap(self, 0, what="what the cells hold")
         return Roles(self)
 
     @cached_property

@@ -36,7 +36,7 @@ def terminal_text(text: str) -> str:
 
 def line_text(text: str, *, most: int = 200) -> str:
     """Make text fit for one line of a picture or a list: no break, no control character, cut after ``most``."""
-    line = text[: most + 1].translate(_VISIBLE)
+    line = text[:most].translate(_VISIBLE)
     return line if len(text) <= most and len(line) <= most else line[: most - 1] + "…"
 
 

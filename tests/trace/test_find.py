@@ -191,8 +191,13 @@ def test_a_program_that_cannot_be_parsed_here_has_no_names() -> None:
     trace = record(wide_passes([3]), level="full", head=header(source="@main = %a_primitive_of_elsewhere(1)"))
     assert trace.program is None
     assert trace.find("outcome:done") is not None
-    with pytest.raises(ValueError, match="cannot be parsed here"):
+    with pytest.raises(TraceError, match="cannot be parsed here"):
         trace.find("main")
+
+
+def test_below_full_nobody_knows_which_cells_hold_terms() -> None:
+    with pytest.raises(TraceError, match=r"what the cells hold: .* record at 'full'"):
+        _ = hv.run("@main = 1").trace.roles
 
 
 def test_nothing_is_found_in_nothing() -> None:

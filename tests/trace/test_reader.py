@@ -406,6 +406,14 @@ def test_a_heap_larger_than_its_regions_is_refused(tmp_path: Path) -> None:
         open_trace(tmp_path / "run.hvt")
 
 
+def test_a_region_of_a_block_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    kept = Recorder("events", path=tmp_path / "run.hvt")
+    kept.begin(dataclasses.replace(header(), regions=np.array([0, 1 << 31], np.uint32)))
+    kept.close()
+    with pytest.raises(DamagedTrace, match=r"a region belongs to block 2,147,483,648, the machine has \d+"):
+        open_trace(tmp_path / "run.hvt")
+
+
 def test_a_file_with_regions_that_no_memory_holds_opens_and_says_so_when_asked(tmp_path: Path) -> None:
     """Nothing is allocated on a file's word: the heap of 2^40 cells is refused when it is asked for."""
     given = tuple((8 + 60_000 - n, 1) for n in range(2))

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import hvm4viz as hv
 from hvm4viz.errors import TraceError
-from hvm4viz.events import OUTCOMES
+from hvm4viz.events import OPERATIONS, OUTCOMES
 from hvm4viz.trace import Trace, recorder
 from tests.trace.records import (
     BUSY,
@@ -170,3 +171,24 @@ def test_meta_names_the_run() -> None:
     assert meta["status"] == "timeout"
     assert meta["machine"]["region_size"] == 64
     assert meta["files"] == ["main.hvm4"]
+
+
+def test_counts_become_arrays_of_whole_numbers_unless_others_are_asked_for() -> None:
+    trace = hv.run("@main = ! &x = [1 + 1, 2]; #P{x, x}", record="full").trace
+
+    for counts in (trace.rules, trace.cells, trace.remote):
+        assert np.asarray(counts).dtype == np.int64
+        assert np.asarray(counts, dtype=np.float32).dtype == np.float32
+        assert np.array_equal(np.asarray(counts), counts.dense())
+
+
+def test_every_operation_can_be_asked_for_by_name() -> None:
+    trace = hv.run("@main = ! &x = [1 + 1, 2]; #P{x, x}", record="full").trace
+    every = trace.ops()
+
+    for code, name in enumerate(OPERATIONS[1:], 1):
+        assert len(trace.ops(kind=name)) == np.count_nonzero(every["op"] == code)
+        assert (len(trace.events(kind=name)) > 0) == bool(np.any(every["op"] == code))
+    assert np.any(every["op"] == 1)
+    with pytest.raises(ValueError, match="must be one of"):
+        trace.events(kind="nothing")

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+import json
 import unicodedata
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hvm4viz.widgets.escape import html_text, line_text, terminal_text
+from hvm4viz.widgets.escape import html_text, line_text, script_json, terminal_text
 
 HOSTILE = [
     "</pre><script>alert(1)</script>",
@@ -72,3 +74,42 @@ def test_a_line_is_one_line_no_longer_than_asked(text: str, most: int) -> None:
 def test_a_cut_line_says_so() -> None:
     assert line_text("abcdef", most=4) == "abc…"
     assert line_text("abcd", most=4) == "abcd"
+
+
+INVISIBLE = [
+    *((code, f"\\x{code:02x}") for code in [*range(0x20), *range(0x7F, 0xA0)]),
+    (0x061C, "\\u061c"),
+    *((code, f"\\u{code:x}") for code in [0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A), 0xFEFF]),
+    *((code, f"\\u{code:x}") for code in range(0xD800, 0xE000)),
+]
+"""Every character that is shown as an escape, and as which."""
+
+
+@pytest.mark.parametrize("escape", [terminal_text, line_text, html_text])
+def test_these_characters_are_escaped_and_no_others(escape: Callable[[str], str]) -> None:
+    stays = "" if escape is line_text else "\n\t"
+    escaped = {chr(code): text for code, text in INVISIBLE if chr(code) not in stays}
+    entities = {"<": "&lt;", ">": "&gt;", "&": "&amp;", '"': "&quot;", "'": "&#x27;"} if escape is html_text else {}
+
+    for code in range(0x1_1000):
+        character = chr(code)
+        assert escape(character) == escaped.get(character, entities.get(character, character)), hex(code)
+
+
+def test_a_line_is_cut_where_it_is_longer_than_asked_once_it_is_escaped() -> None:
+    assert line_text("\x00\x00", most=8) == "\\x00\\x00"
+    assert line_text("\x00\x00", most=7) == "\\x00\\x…"
+    assert line_text("abcd\x00", most=4) == "abc…"
+    assert line_text("abc\x00", most=4) == "abc…"
+    assert line_text("a" * 200) == "a" * 200
+    assert line_text("a" * 201) == "a" * 199 + "…"
+
+
+def test_json_in_a_script_cannot_end_it() -> None:
+    text = "</script><!--&\u2028\u2029é\ud800"
+    shown = script_json({"k": [text, 1, None, True]})
+
+    assert shown == ('{"k":["\\u003c/script\\u003e\\u003c!--\\u0026\\u2028\\u2029\\u00e9\\ud800",1,null,true]}')
+    assert json.loads(shown) == {"k": [text, 1, None, True]}
+    with pytest.raises(ValueError, match="JSON"):
+        script_json(float("nan"))

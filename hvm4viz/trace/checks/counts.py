@@ -18,6 +18,7 @@ from hvm4viz.trace.checks.view import (
     RETURNED,
     STARVED,
     UNRUN,
+    CannotCheck,
     Found,
     Rule,
     View,
@@ -60,10 +61,13 @@ def longest_entry(view: View) -> Found | None:
 
 def fuel(view: View) -> Found | None:
     """Compare what each entry is charged with the fuel of its pass."""
+    fuel = view.fuel
+    if not isinstance(fuel, int) and fuel != "auto":
+        raise CannotCheck(f"the recording says fuel={fuel!r:.40}, which is no number")
     widths = view.trace.frontier_sizes[: view.n]
     unique, place = np.unique(widths, return_inverse=True)
     auto = np.array([auto_fuel(int(width)) for width in unique], np.int64)[place]
-    allowed = auto if view.fuel == "auto" else np.full(view.n, view.fuel, np.int64)
+    allowed = np.full(view.n, min(max(fuel, 0), 1 << 62), np.int64) if isinstance(fuel, int) else auto
     allowed[view.is_evaluator[: view.n]] = auto_fuel(1)
     limit = allowed[view.passes]
     spent = view.col("interactions")

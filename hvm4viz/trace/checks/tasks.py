@@ -209,7 +209,7 @@ def nothing_lost(view: View) -> Found | None:
     missing = np.zeros(view.n + 1, np.int64)
     np.add.at(missing, due[late], 1)
     np.add.at(missing, again[late], -1)
-    short = np.flatnonzero(np.cumsum(missing)[: view.n] > view.unrun)
+    short = np.flatnonzero(np.cumsum(missing)[: view.n] > np.maximum(view.unrun, 0))
     if not short.size:
         return found
     p = int(short[0])

@@ -1,0 +1,182 @@
+"""How many small faults in four modules do their tests notice?
+
+::
+
+    python tests/mutation/run.py [--only NAME]... [--sample 400] [--minutes N] [--resume FILE] [--seed N] [--list]
+
+Draws mutants (``mutants.py``), tries each with the tests that reach its line (``running.py``), and prints what
+survived with its diff, and the share that was killed. With ``--resume`` verdicts are kept in a file, and a later run
+goes on behind them. Mutants that change nothing that anybody can see stand in ``equivalent.tsv``, each with its reason;
+they are not counted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from random import Random
+from typing import Any, Final
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+if __name__ == "__main__":
+    sys.path.insert(0, str(ROOT))
+
+os.cpu_count = lambda: 1  # one host thread: those of a pool do not live on in a fork
+
+import pytest  # noqa: E402
+from hypothesis import HealthCheck, settings  # noqa: E402
+
+from tests.mutation.mutants import Mutant, mutants  # noqa: E402
+from tests.mutation.running import Runner  # noqa: E402
+
+EQUIVALENT: Final = Path(__file__).parent / "equivalent.tsv"
+SCORE: Final = 0.9
+
+
+def _files(folder: str, *names: str) -> tuple[str, ...]:
+    return tuple(f"{folder}/{name}.py" for name in names)
+
+
+MODULES: Final[dict[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
+    "parser": (
+        ("hvm4viz/syntax/*.py",),
+        (
+            *_files("tests/syntax", "test_amps", "test_binders", "test_cases", "test_includes", "test_operators"),
+            *_files("tests/syntax", "test_levels", "test_parser", "test_printer", "test_span"),
+            *_files("tests/syntax", "test_tokens"),
+            "tests/test_program.py",
+            "tests/test_book.py",
+            "tests/messages",
+        ),
+    ),
+    "trace": (
+        (
+            *_files("hvm4viz/trace", "accept", "columns", "digest", "format", "frames", "heaps", "keyframes", "reader"),
+            *_files("hvm4viz/trace", "recorded", "recorder", "slicing", "sparse", "trace", "whole", "writer"),
+        ),
+        (
+            "tests/golden/test_old_formats.py",
+            *_files("tests/trace", "test_slicing", "test_reader", "test_recorder", "test_writer", "test_trace"),
+            *_files("tests/trace", "test_digest", "test_heaps"),
+        ),
+    ),
+    "escaping": (("hvm4viz/widgets/escape.py",), ("tests/widgets/test_escape.py",)),
+    "passes": (
+        (
+            *_files("hvm4viz", "admit", "execution", "frontier", "joining", "machine", "regions", "stops", "store"),
+            "hvm4viz/workspace.py",
+        ),
+        (
+            *_files("tests", "test_admit", "test_collapse", "test_execution", "test_frontier", "test_heap"),
+            *_files("tests", "test_joining", "test_livelock", "test_regions", "test_resume", "test_run"),
+            "tests/golden/test_worked_examples.py",
+        ),
+    ),
+}
+"""Files of each module, and the tests that are to know them."""
+
+Verdicts = dict[str, str]
+
+
+def equivalents() -> dict[str, str]:
+    """Return the mutants that change nothing, each with the reason."""
+    lines = EQUIVALENT.read_text(encoding="utf-8").splitlines()
+    return dict(line.split("\t", 1) for line in lines if line)
+
+
+def files(module: str) -> list[Path]:
+    """Return the files of a module."""
+    return [path for pattern in MODULES[module][0] for path in sorted(ROOT.glob(pattern))]
+
+
+def draw(module: str, sample: int, seed: int) -> list[Mutant]:
+    """Draw mutants at random, without those that change nothing."""
+    known = equivalents()
+    every = [mutant for path in files(module) for mutant in mutants(ROOT, path)]
+    Random(seed).shuffle(every)  # before any is left out: what is learnt of one draws no others
+    counted = [mutant for mutant in every if mutant.name not in known]
+    return counted[:sample] if sample else counted
+
+
+def try_all(module: str, drawn: list[Mutant], verdicts: Verdicts, keep: Path | None, minutes: float) -> None:
+    """Try mutants that have no verdict yet, as long as there is time."""
+
+    def work(runner: Runner) -> None:
+        end = time.monotonic() + 60 * minutes
+        for mutant in drawn:
+            if mutant.name in verdicts:
+                continue
+            if time.monotonic() > end:
+                return
+            verdicts[mutant.name] = verdict = runner.judge(mutant, ROOT)
+            if keep is not None:
+                with keep.open("a", encoding="utf-8") as file:
+                    file.write(json.dumps([mutant.name, verdict]) + "\n")
+
+    settings.register_profile("mutation", max_examples=25, database=None, derandomize=True, deadline=None,
+                              suppress_health_check=list(HealthCheck))  # fmt: skip
+    settings.load_profile("mutation")
+    tests = [str(ROOT / name) for name in MODULES[module][1] if (ROOT / name).exists()]
+    options: list[Any] = [
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "no:xdist",
+        "-p",
+        "no:faulthandler",
+        "--rootdir",
+        str(ROOT),
+    ]
+    pytest.main([*options, "-s", *tests], plugins=[Runner(files(module), work)])
+
+
+def report(module: str, drawn: list[Mutant], verdicts: Verdicts) -> float:
+    """Print what survived, and the score of a module."""
+    tried = [mutant for mutant in drawn if verdicts.get(mutant.name, "invalid") != "invalid"]
+    for mutant in tried:
+        if verdicts[mutant.name] in ("survived", "unreached"):
+            sys.stdout.write(
+                f"\n{verdicts[mutant.name]}: {mutant.path}:{mutant.line} {mutant.scope}\n"
+                f"- {mutant.before}\n+ {mutant.after}\n"
+            )
+    counts = Counter(verdicts[mutant.name] for mutant in tried)
+    killed = counts["killed"] + counts["timeout"]
+    score = killed / len(tried) if tried else 0.0
+    what = ", ".join(f"{counts[name]} {name}" for name in ("killed", "timeout", "survived", "unreached"))
+    sys.stdout.write(f"\n{module}: {score:.1%} of {len(tried)} mutants noticed ({what}); {len(drawn)} drawn\n")
+    sys.stdout.flush()
+    return score
+
+
+def main() -> int:
+    """Try what was asked for; exit 1 if a module has a lower score than it should."""
+    parser = argparse.ArgumentParser(description="Try tests against mutants.")
+    parser.add_argument("--only", action="append", choices=list(MODULES), help="this module; several times for several")
+    parser.add_argument("--sample", type=int, default=400, help="mutants to draw of each module; 0 for all")
+    parser.add_argument("--minutes", type=float, default=60.0, help="for each module")
+    parser.add_argument("--resume", type=Path, help="file of verdicts, to go on from and to add to")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument(
+        "--list", action="store_true", help="print the report of what is in the file of verdicts, no more"
+    )
+    given = parser.parse_args()
+    verdicts: Verdicts = {}
+    if given.resume is not None and given.resume.exists():
+        verdicts |= dict(json.loads(line) for line in given.resume.read_text(encoding="utf-8").splitlines())
+    is_good = True
+    for module in given.only or MODULES:
+        drawn = draw(module, given.sample, given.seed)
+        if not given.list:
+            try_all(module, drawn, verdicts, given.resume, given.minutes)
+        is_good &= report(module, drawn, verdicts) >= SCORE
+    return 0 if is_good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

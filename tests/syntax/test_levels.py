@@ -1,0 +1,149 @@
+"""Forms inside operators: every bracket starts anew, what stands behind goes on as before; and where hints point."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hvm4viz.program import parse
+from hvm4viz.syntax.names import PRIMITIVES, register_primitive
+from hvm4viz.syntax.printer import show
+from hvm4viz.term import Tag, ext_of, pack, tag_of
+from tests.syntax.reading import core, refused
+from tests.syntax.test_printer import BOOK
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("2 * λ{0: 1 + 2} + 3", "((2 * λ{0:(1 + 2)}) + 3)"),
+        ("2 * λ{0: 1 + 2; 1: 3 + 4; 5 + 6} + 7", "((2 * λ{0:(1 + 2);1:(3 + 4);(5 + 6)}) + 7)"),
+        ("2 * λ{0: 1; 1 + 2}(4) + 3", "((2 * λ{0:1;(1 + 2)}(4)) + 3)"),
+        ("2 * λ{λx. x + 1} + 3", "((2 * λ{λa.(a + 1)}) + 3)"),
+        ("2 * &L{1 + 2, 3 + 4} + 5", "((2 * &L{(1 + 2),(3 + 4)}) + 5)"),
+        ("2 * &(1 + 2){3 + 4, 5 + 6} + 7", "((2 * &((1 + 2)){(3 + 4),(5 + 6)}) + 7)"),
+        ("2 * [1 + 2, 3] + 4", "((2 * [(1 + 2),3]) + 4)"),
+        ("! x &(1 + 2) = 3; 2 * x₀ + x₁", "!((1 + 2))=3;λa.λb.((2 * a) + b)"),
+        ("2 * ! x &(1) = 3 + 4; x₀ + x₁", "(2 * !(1)=(3 + 4);λa.λb.(a + b))"),
+        ("2 * ! x = 3 + 4; x + 1", "(2 * (λa.(a + 1))((3 + 4)))"),
+        ("2 * #A{1 + 2} + 3", "((2 * #A{(1 + 2)}) + 3)"),
+        ("2 * (1 + 2) + 3", "((2 * (1 + 2)) + 3)"),
+        ("2 * %log(1 + 2) + 3", "((2 * %log((1 + 2))) + 3)"),
+        ("2 * @main(1 + 2, 3 + 4) + 5", "((2 * @main((1 + 2),(3 + 4))) + 5)"),
+        # a label is read once and used by each of its forks
+        ("λ&a. &(a){&(a){1, 2}, 3}", "λa.!B&F___=a;&(B₀){&(B₁){1,2},3}"),
+        ("λ&x. &(x){x, x}", "λa.!B&F___=a;!C&F__a=B₁;&(B₀){C₀,C₁}"),
+        ("λ&a. &L{λ{0: a; a}, a}", "λa.!B&F___=a;!C&F__a=B₁;&L{λ{0:B₀;C₀},C₁}"),
+    ],
+)
+def test_a_bracket_starts_anew_and_ends(source: str, expected: str) -> None:
+    assert core(source) == expected
+
+
+@pytest.mark.parametrize(
+    ("source", "place", "hint"),
+    [
+        ("@main = λ{0: 1", "1:15", "the '{' at 1:10 is still open"),
+        ("@main = 1 + λ{0: 1", "1:19", "the '{' at 1:14 is still open"),
+        ("@main = λ{\n  0: 1\n  ; 2", "3:6", "the '{' at 1:10 is still open"),
+        ("@main = λ{λx. x", "1:16", "the '{' at 1:10 is still open"),
+        ("@main = &(1", "1:12", "the '(' at 1:10 is still open"),
+        ("@main = &(1 2){3, 4}", "1:13", "a blank applies nothing: write f(x); the '(' at 1:10 is still open"),
+        ("@main = ! x &(1 = 2; x₀", "1:17", "the '(' at 1:14 is still open"),
+        ("@main = 1 + @main(1", "1:20", "the '(' at 1:18 is still open"),
+        ("@main = [1, 2", "1:14", "the '[' at 1:9 is still open"),
+        ("@main = 1 .&. (2", "1:17", "the '(' at 1:15 is still open"),
+        ("@main = (1 + 2 * 3", "1:19", "the '(' at 1:9 is still open"),
+        ("@main = '", "1:10", "a character ends with '"),
+        ("@main = 'a", "1:11", 'a character is one sign; a string stands between "'),
+        ("@main = '\\nb'", "1:12", 'a character is one sign; a string stands between "'),
+        ("@main = ''", "1:11", "there is no empty character; \\' or ''' is the quote itself"),
+        ("@main = '\\", "1:11", "a character ends with '"),
+        ('#include "a', "1:12", ""),
+        ("#include x", "1:10", 'write #include "file.hvm4"'),
+    ],
+)
+def test_where_it_stops_and_what_is_open(source: str, place: str, hint: str) -> None:
+    error = refused(source)
+
+    assert f"{error.line}:{error.col}" == place
+    assert error.hint == hint
+
+
+def test_numbers_just_behind_the_last_name_are_no_names() -> None:
+    for tag, known, shown in ((Tag.REF, len(BOOK.names), "@?2"), (Tag.PRI, len(BOOK.prims), f"%?{len(BOOK.prims)}()")):
+        assert show([0, pack(tag, known)], 1, BOOK) == shown
+
+
+def test_the_primitives_that_are_always_there_take_one_argument() -> None:
+    assert PRIMITIVES == (("log", 1), ("gnf", 1), ("nf", 1))
+    for arity in (-1, 17):
+        with pytest.raises(ValueError, match=f"arity {arity} of %p is not between 0 and 16"):
+            register_primitive("p", arity)
+
+
+@pytest.mark.parametrize(("source", "place"), [("@main = %log()", "1:14"), ("@main = 1 + %log()", "1:18")])
+def test_a_missing_argument_is_shown_where_it_should_stand(source: str, place: str) -> None:
+    error = refused(source)
+
+    assert (f"{error.line}:{error.col}", error.hint) == (place, "this primitive takes 1")
+
+
+@pytest.mark.parametrize(
+    ("source", "spans"),
+    [
+        ("@main = #A{'a', 1}", ["#A{'a', 1}", "'a'", "1", "'a'"]),
+        ("@main = λ{0: 1}", ["λ{0: 1}", "1", "}"]),
+        ("@main = λ{#B: λx. x; 3}", ["λ{#B: λx. x; 3}", "λx. x", "3", "x"]),
+        ("@main = &L{1, 2}", ["&L{1, 2}", "1", "2"]),
+        ("@main = 1 + &(2){3, 4}", ["1 + &(2){3, 4}", "1", "&(2){3, 4}", "2", "3", "4"]),
+        ("@main = λ&a. &ab{a, a}", ["λ&a. &ab{a, a}", "&ab{a, a}", "&ab{a, a}", "&ab{a, a}", "a", "a"]),
+        ("@main = 2 + @main", ["2 + @main", "2", "@main"]),
+        ("@main = @main === 1", ["@main === 1", "@main", "1"]),
+        ("@main = (1 + 2) + (3)", ["(1 + 2) + (3)", "(1 + 2)", "(3)", "1", "2"]),
+        ("@main = ! f = λ x; f", ["! f = λ x; f", "! f = λ x; f", "f", "f"]),
+        ("@main = [1, 2]", ["[1, 2]", "1", "[1, 2]", "2", "[1, 2]"]),
+        ('@main = "ab"', ['"ab"'] * 7),
+        ("@main = ! x = 1 + 2; x", ["! x = 1 + 2; x", "! x = 1 + 2; x", "1 + 2", "x", "1", "2"]),
+        ("@main = 1 + 2 * 3", ["1 + 2 * 3", "1", "2 * 3", "2", "3"]),
+        ("@main = @main(1, 2)", ["@main(1, 2)", "@main(1", "2", "@main", "1"]),
+    ],
+)
+def test_every_cell_knows_the_form_that_it_came_from(source: str, spans: list[str]) -> None:
+    book = parse(source).book
+    found = [span.text for cell in range(1, len(book.words)) if (span := book.span(cell)) is not None]
+
+    assert sorted(found) == sorted(spans)
+
+
+def test_a_file_ends_at_its_first_nul_and_so_does_one_that_is_included(tmp_path: Path) -> None:
+    (tmp_path / "inner.hvm4").write_bytes(b"@f = 7\n\0 no program any more (")
+    program = parse('#include "inner.hvm4"\n@main = @f\0(', root=tmp_path)
+
+    assert set(program.names) == {"f", "main"}
+    assert [text for _, text in program.files] == ['#include "inner.hvm4"\n@main = @f', "@f = 7\n"]
+
+
+@pytest.mark.parametrize(
+    ("source", "tag"),
+    [
+        ("&(1){2, 3}", Tag.DSU),
+        ("! x &(1) = 2; x₀ + x₁", Tag.DDU),
+        ("! f = λ x; f", Tag.UNS),
+        ("1 === 2", Tag.EQL),
+        ("1 .&. 2", Tag.AND),
+        ("1 .|. 2", Tag.OR),
+        ("1 ~> 2", Tag.RED),
+        ("↑1", Tag.INC),
+    ],
+)
+def test_a_node_without_a_name_has_none(source: str, tag: int) -> None:
+    words = parse(f"@main = {source}").book.words
+
+    assert [word for word in words.tolist() if tag_of(word) == tag and ext_of(word) != 0] == []
+    assert any(tag_of(word) == tag for word in words.tolist())
+
+
+def test_an_unscoped_variable_cannot_be_cloned() -> None:
+    assert refused("@main = ! f = λ &x; f").col == 19
