@@ -17,7 +17,8 @@ from hvm4viz.kernel_text import abi
 from hvm4viz.kernel_text.source import Kernel
 from hvm4viz.regions import Regions
 from hvm4viz.settings import Machine
-from hvm4viz.watch import Log, Shadow
+from hvm4viz.shadow import Shadow
+from hvm4viz.watch import Log
 
 PASSES_MAX: Final = (1 << 27) - 2
 """Stamps hold 27 bits of pass number."""

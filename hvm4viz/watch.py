@@ -1,4 +1,4 @@
-"""The host's side of who watches the heap: the log of writes and slot operations, the shadow of who touched what."""
+"""The host's side of the log: what was written, and what was done to slots."""
 
 from __future__ import annotations
 
@@ -23,11 +23,6 @@ LOG_CHUNKS_MIN: Final = 4
 
 PAGE_CELLS: Final = 1 << 12
 """Cells whose marks have one mark in common."""
-
-SHADOW_HEAD: Final = 8
-SHADOW_PASSES: Final = 4095
-SHADOW_MANY: Final = 0xFFFFF
-_KINDS: Final = ("plain write", "plain read", "atomic write", "atomic read")
 
 
 class Log:
@@ -112,42 +107,3 @@ class Log:
         self._io_view[0] = taken
         self._function(1, self._io, self.buffer, self._order, events, self._ops).wait()
         return np.frombuffer(self._ops, OP, self._io_view[1])  # type: ignore[call-overload]
-
-
-class Shadow:
-    """Who touched each half of each cell in this pass; says so when two threads did what the protocol forbids.
-
-    Parameters
-    ----------
-    device : Device
-    cells : int
-        Most cells of the heap.
-    """
-
-    def __init__(self, device: Device, cells: int) -> None:
-        self._device = device
-        self.buffer: Buffer = device.buffer(4 * (SHADOW_HEAD + 8 * cells))
-        self._words: NDArray[np.uint32] = view(self.buffer, np.uint32)
-
-    def prepare(self, cells: int) -> None:
-        """Tell the device how many cells are in use."""
-        self._device.extent(self.buffer, 4 * (SHADOW_HEAD + 8 * cells))
-
-    def start(self, now: int, cells: int) -> None:
-        """Make ready for the pass with stamp ``now``: epochs start anew now and then."""
-        if now % SHADOW_PASSES == 0:
-            self._words[: SHADOW_HEAD + 8 * cells] = 0
-            self._device.push(self.buffer)
-
-    def check(self, index: int, region_size: int) -> None:
-        """Raise ``KernelFault`` if two threads met in pass ``index`` where the protocol forbids it."""
-        self._device.pull(self.buffer, 4 * SHADOW_HEAD)
-        if not self._words[0]:
-            return
-        half, me, other, mine, theirs = (int(n) for n in self._words[1:6])
-        self._words[0] = 0
-        whom = "several threads" if other == SHADOW_MANY else f"thread {other}"
-        raise KernelFault(
-            f"pass {index}, cell {half // 2} ({('low', 'high')[half % 2]} half, region {half // 2 // region_size}): "
-            f"{_KINDS[mine]} of thread {me} meets {_KINDS[theirs]} of {whom}; the protocol forbids it"
-        )

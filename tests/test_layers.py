@@ -19,7 +19,7 @@ LAYERS = (
     {"kernel_text"},
     {"heap", "readback", "regions", "stops", "admit"},
     {"device"},
-    {"watch"},
+    {"watch", "shadow"},
     {"deltas"},
     {
         "kernel_text.address_spaces",
