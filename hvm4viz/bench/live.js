@@ -40,4 +40,5 @@ const widget = start();
 const model = new MeasuredModel(state);
 widget.initialize({ model });
 widget.render({ model, el: document.getElementById("hv-here") });
+window.lostKernel = () => model.acts.get("comm_live_update")?.forEach((act) => act());
 requestAnimationFrame(() => requestAnimationFrame(() => (window.shownMs = performance.now() - begun)));

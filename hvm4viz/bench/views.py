@@ -112,7 +112,7 @@ def _large(browser: Any, trace: Trace, rounds: int) -> Iterator[Budget]:
     made_s = time.perf_counter() - begun
     rng = np.random.default_rng(1)
     n = trace.n_passes
-    with _served(browser, view) as page:
+    with served(browser, view) as page:
         page.wait_for_function("() => window.shownMs")
         yield Budget("first overview", "s", 1.0, (made_s + page.evaluate("() => window.shownMs") / 1000,))
         begun = time.perf_counter()
@@ -139,7 +139,7 @@ def _large(browser: Any, trace: Trace, rounds: int) -> Iterator[Budget]:
 def _busy(browser: Any, trace: Trace) -> Iterator[Budget]:
     from hvm4viz.widgets.trace_view import TraceView
 
-    with _served(browser, TraceView(trace)) as page:
+    with served(browser, TraceView(trace)) as page:
         page.wait_for_function(_SETTLED, arg="0", timeout=120_000)
         steps: list[float] = []
         for p in range(1, trace.n_passes):
@@ -228,12 +228,13 @@ def _search(page: Any, rng: np.random.Generator) -> float:
 def _kept(service: TraceService) -> int:
     """Return the bytes of the arrays that a service has worked out."""
     times = service.history
-    arrays = [times.cells, times.seen, times.done, times.role, *service.maps.arrays()]
+    arrays = [times.cells, times.seen, times.done, times.role, times.roled]
+    arrays += [*service.wait_times, *service.maps.arrays()]
     return sum(array.nbytes for array in arrays)
 
 
 @contextmanager
-def _served(browser: Any, view: TraceView) -> Generator[Any]:
+def served(browser: Any, view: TraceView) -> Generator[Any]:
     """Open a page with a view whose questions come here."""
     from hvm4viz.widgets.base import asset
 

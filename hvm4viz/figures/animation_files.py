@@ -9,6 +9,7 @@ import base64
 import html
 import io
 import json
+import re
 import subprocess
 import tempfile
 from collections.abc import Iterable
@@ -24,7 +25,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from hvm4viz.errors import TraceError
-from hvm4viz.figures.captions import alt_text, provenance
+from hvm4viz.figures.captions import alt_text, provenance, title
 from hvm4viz.figures.frames import Frames
 from hvm4viz.figures.style import DEFERRED, ERROR, FRONTIER, IDLE, PUBLISHED, REDUCED
 
@@ -108,8 +109,14 @@ def write_page(part: Path, pictures: Iterable[Picture], frames: Frames, fps: flo
     shown = f"Animation of {len(frames):,} passes"
     facts = {"passes": list(frames.passes), "fps": fps}
     head, tail = template.split("FRAMES", 1)
-    head = head.replace("ALT", html.escape(alt_text(frames.trace, shown))).replace("FACTS", json.dumps(facts))
-    head = head.replace("ORIGIN", html.escape(provenance(frames.trace)))
+    words = {
+        "TITLE": html.escape(title(frames.trace)),
+        "ALT": html.escape(alt_text(frames.trace, shown)),
+        "ORIGIN": html.escape(provenance(frames.trace)),
+        "FACTS": json.dumps(facts),
+    }
+    # All at once: a name that holds one of these words stays as it is.
+    head = re.sub("|".join(words), lambda found: words[found[0]], head)
     with part.open("w", encoding="utf-8") as page:
         page.write(head)
         for at, picture in enumerate(pictures):

@@ -45,12 +45,15 @@ class CellTimes:
         First pass in which its task ended ``done``; ``NEVER`` if none did.
     role : ndarray of uint8
         What it is for, where that is not to hold a term: a code of ``ROLES``.
+    roled : ndarray of uint32
+        Where ``role`` is not 0.
     """
 
     cells: NDArray[np.uint32]
     seen: NDArray[np.uint32]
     done: NDArray[np.uint32]
     role: NDArray[np.uint8]
+    roled: NDArray[np.uint32]
 
 
 def has_words(trace: Trace) -> bool:
@@ -77,7 +80,8 @@ def cell_times(trace: Trace) -> CellTimes:
         _least(seen, loc, passes)
         _least(seen, slot[slot > 0], passes[slot > 0])
     found = np.flatnonzero(seen != NEVER).astype(np.uint32)
-    return CellTimes(found, seen[found], done[found], _roles(trace, found))
+    role = _roles(trace, found)
+    return CellTimes(found, seen[found], done[found], role, np.flatnonzero(role).astype(np.uint32))
 
 
 def _roles(trace: Trace, found: NDArray[np.uint32]) -> NDArray[np.uint8]:
@@ -202,6 +206,10 @@ NONE, FREED, IDLE, REDUCED, SUB, FRONTIER, WAITING, ERROR = range(8)
 
 _STOPS: Final = [OUTCOMES.index(name) for name in ("deferred", "contended")]
 _ERRORS: Final = [OUTCOMES.index(name) for name in ("error", "aborted")]
+_LINK, _STAMPS = ROLES.index("link"), ROLES.index("stamps")
+_STATUS: Final = np.uint8(7)
+_LINKS: Final = np.uint8(8)
+"""Bits of a code: how a cell stands, and whether a link lies where one may lie."""
 
 
 def statuses(trace: Trace, times: CellTimes, p: int) -> NDArray[np.uint8]:
@@ -212,14 +220,7 @@ def statuses(trace: Trace, times: CellTimes, p: int) -> NDArray[np.uint8]:
     codes : ndarray of uint8
         ``NONE`` to ``ERROR``. An entry that pass p defers, or whose task has been waiting, is ``WAITING``.
     """
-    codes = np.where(times.done < p, REDUCED, IDLE).astype(np.uint8)
-    if has_words(trace):
-        words = words_at(trace, p)[times.cells]
-        is_term = trace.roles.is_term(times.cells, words)
-        codes[~is_term] = IDLE
-        codes[(words == 0) & is_term] = FREED
-        codes[(words >> np.uint64(63) != 0) & is_term] = SUB
-    codes[times.seen > p] = NONE
+    codes = _held(trace, times, p) & _STATUS
     if not trace.n_events:
         return codes
 
@@ -236,3 +237,46 @@ def statuses(trace: Trace, times: CellTimes, p: int) -> NDArray[np.uint8]:
         put(loc[np.isin(outcome, _STOPS)], WAITING)
         put(loc[np.isin(outcome, _ERRORS)], ERROR)
     return codes
+
+
+def _held(trace: Trace, times: CellTimes, p: int) -> NDArray[np.uint8]:
+    """Tell how cells stand by what they hold: ``NONE`` to ``SUB``, and beside it ``_LINKS`` where a link lies."""
+    codes = (times.done < p).astype(np.uint8)
+    codes += IDLE  # and REDUCED comes next
+    if not has_words(trace):
+        codes *= times.seen <= p
+        return codes
+    words = words_at(trace, min(p, trace.events_until))
+    if times.cells.size != words.size:
+        words = words[times.cells]
+    np.putmask(codes, words.view(np.int64) < 0, SUB)
+    np.putmask(codes, words == 0, FREED)
+    roled, role = times.roled, times.role[times.roled]
+    is_link = (words[roled] >> np.uint64(56) & np.uint64(0x7F)) == Tag.APP
+    codes[roled[is_link | (role == _STAMPS)]] = IDLE
+    codes *= times.seen <= p
+    codes[roled[is_link & (role == _LINK)]] |= _LINKS
+    return codes
+
+
+def states_frame(trace: Trace, times: CellTimes, p: int, c0: int, c1: int) -> Frame:
+    """Pack how the cells of a range stand at the start of pass p by what they hold, a byte for each that ever shows.
+
+    Who is at work and who waits is not in it: the view puts that over it, from the window of the pass.
+    """
+    lo, hi = np.searchsorted(times.cells, [c0, c1]).tolist()
+    return pack("states", {"code": _held(trace, times, p)[lo:hi]}, p=p, c0=c0, c1=c1)
+
+
+ADDED, GIVEN_UP, CHANGED = 1, 2, 3
+"""How a cell differs between two passes; ``trace_view.js`` has the same."""
+
+
+def difference_frame(trace: Trace, times: CellTimes, a: int, b: int, c0: int, c1: int) -> Frame:
+    """Pack how the cells of a range that ever show differ at the start of pass b from the start of pass a."""
+    lo, hi = np.searchsorted(times.cells, [c0, c1]).tolist()
+    was, now = (words_at(trace, min(p, trace.events_until))[times.cells[lo:hi]] for p in (a, b))
+    codes = np.where(was == now, np.uint8(0), np.uint8(CHANGED))
+    np.putmask(codes, (was == 0) & (now != 0), ADDED)
+    np.putmask(codes, (was != 0) & (now == 0), GIVEN_UP)
+    return pack("difference", {"code": codes}, a=a, b=b, c0=c0, c1=c1)

@@ -58,6 +58,8 @@ class TraceService:
             "window": lambda asked: self.window(*self._range(asked)),
             "regions": lambda _: self.regions(),
             "seen": lambda asked: cells.seen_frame(self.history, *self._cell_range(asked)),
+            "states": self._states,
+            "difference": self._difference,
             "words": lambda asked: cells.words_frame(trace, self._pass(asked), *self._cell_range(asked)),
             "map": self._map,
             "triples": lambda asked: self.maps.triples_frame(_text(asked, "what")),
@@ -77,6 +79,12 @@ class TraceService:
     def history(self) -> cells.CellTimes:
         """When each cell was first seen, and first done."""
         return cells.cell_times(self.trace)
+
+    @cached_property
+    def wait_times(self) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+        """When each deferral was opened and closed (``NEVER`` if it stays open), side by side to be searched fast."""
+        waits = self.trace.deferrals()
+        return waits["opened"].astype(np.uint32), waits["closed"].astype(np.uint32)
 
     @cached_property
     def searches(self) -> Searches:
@@ -234,8 +242,8 @@ class TraceService:
     def _waits(self, p0: int, p1: int, *, known: bool) -> dict[str, NDArray[Any]]:
         """Return the deferrals that were open in some pass of the window; none while they are not known."""
         waits = self.trace.deferrals() if known else np.empty(0, DEFERRAL)
-        waits = waits[: int(np.searchsorted(waits["opened"], p1))]
-        waits = waits[(waits["closed"] < 0) | (waits["closed"] >= p0)]
+        opened, closed = self.wait_times if known else (waits["opened"], waits["closed"])
+        waits = waits[np.flatnonzero(closed[: int(np.searchsorted(opened, np.uint32(p1)))] >= p0)]
         columns = {f"wait_{name}": waits[name] for name in ("opened", "thread", "loc", "slot")}
         columns["wait_closed"] = waits["closed"].astype(np.int32)
         return columns | {f"wait_{name}": waits[name] for name in ("side", "reason", "outcome", "busy")}
@@ -263,6 +271,13 @@ class TraceService:
         shape = (min(_number(asked, "rows"), 512), min(_number(asked, "columns"), 2048))
         return self.maps.frame(_text(asked, "what"), p0, p1, r0, r1, shape)
 
+    def _states(self, asked: Mapping[str, Any]) -> Frame:
+        return cells.states_frame(self.trace, self.history, self._pass(asked), *self._cell_range(asked))
+
+    def _difference(self, asked: Mapping[str, Any]) -> Frame:
+        a, b = self._pass(asked, "a"), self._pass(asked, "b")
+        return cells.difference_frame(self.trace, self.history, a, b, *self._cell_range(asked))
+
     def _search(self, asked: Mapping[str, Any]) -> Frame:
         return self.searches.frame(_text(asked, "query"), _number(asked, "first"))
 
@@ -273,8 +288,8 @@ class TraceService:
         """Cells of all regions in use."""
         return self.trace.n_regions * self.trace.region_size
 
-    def _pass(self, asked: Mapping[str, Any]) -> int:
-        p = _number(asked, "p")
+    def _pass(self, asked: Mapping[str, Any], name: str = "p") -> int:
+        p = _number(asked, name)
         if not 0 <= p <= self.trace.n_passes:
             raise ValueError(f"pass {p}: the trace has passes 0 to {self.trace.n_passes}")
         return p

@@ -11,6 +11,7 @@
 const NEVER = 0xffffffff;
 const CHUNK = 1 << 16;                      // cells that are loaded together
 const WINDOW_BYTES = 1 << 20;               // as service.py cuts passes into windows
+const CELL_BYTES = 19;                      // that a cell of a large trace takes here
 const BOXES_MAX = 400, TILES_MAX = 40000;   // cells in sight up to which they are boxes, and tiles
 const MOTION_MS = 150, MOTION_RATE_MAX = 8; // animation of one step; rate above which there is none
 const STALL_AGE = 8;                        // passes that an entry waits before the banner speaks of it
@@ -243,6 +244,8 @@ class Store {
     this.cuts = null;         // first pass of every window there is
     this.chunks = new Map();  // number -> { p, words }, the image that moves with the playhead
     this.frozen = new Map();  // "number@pass" -> words, where a jump can start from
+    this.states = [];         // statuses of cells at some passes, as the kernel sends them
+    this.version = 0;         // how much has come in
     this.failed = new Map();
     this.wanted = new Set();
     this.tick = 0;
@@ -260,8 +263,11 @@ class Store {
     else if (frame.kind === "seen") this.takeSeen(frame);
     else if (frame.kind === "triples") this.triples.set(frame.what, frame);
     else if (frame.kind === "words") this.takeWords(frame);
+    else if (frame.kind === "states") this.takeStates(frame);
+    else if (frame.kind === "difference") this.difference = frame;
     else if (frame.kind === "digest") this.meta.digest = frame.digest;
     else if (frame.kind === "window") this.takeWindow(frame);
+    this.version += 1;
     this.changed(frame.kind);
   }
 
@@ -269,7 +275,8 @@ class Store {
   async load() {
     if (!this.n) return;
     const first = [{ kind: "counters" }, { kind: "regions" }];
-    if (this.meta.n_events) first.push({ kind: "seen", c0: 0, c1: this.meta.n_cells });
+    this.heavy = !!this.meta.n_events && !this.whole && CELL_BYTES * this.meta.n_cells > 1 << 30;
+    if (this.meta.n_events && !this.heavy) first.push(this.seenQuestion());
     first.push({ kind: "source" });
     await Promise.all(first.map((each) => this.get(each)));
     if (this.meta.digest_later) this.get({ kind: "digest" });
@@ -284,17 +291,19 @@ class Store {
   // Asks for something unless that is under way, and takes the answer in.
   async get(question, scope) {
     const key = JSON.stringify(question);
-    if (this.wanted.has(key)) return;
+    if (this.wanted.has(key)) return;                    // or it cannot be had
     this.wanted.add(key);
+    let frame = null;
     try {
-      this.ingest(await this.ask(question, scope));
+      frame = await this.ask(question, scope);
     } catch (error) {
-      if (error.message === "cancelled") return;
-      this.failed.set(question.kind, error.message);
-      this.changed("failed");
-    } finally {
-      this.wanted.delete(key);
+      if (error.message !== "cancelled") {
+        this.failed.set(question.kind, error.message);
+        return this.changed("failed");
+      }
     }
+    this.wanted.delete(key);
+    if (frame) this.ingest(frame);
   }
 
   takeCounters(frame) {
@@ -345,6 +354,12 @@ class Store {
     this.trim();
   }
 
+  takeStates(frame) {
+    frame.used = this.tick += 1;
+    this.states.push(frame);
+    this.trim();
+  }
+
   takeWindow(frame) {
     frame.used = this.tick += 1;
     const at = lowerBound(this.windows.map((w) => w.p0), frame.p0);
@@ -358,13 +373,24 @@ class Store {
   trim() {
     if (this.whole) return;
     const fixed = (this.seen?.bytes || 0) + 8 * CHUNK * this.chunks.size;
-    const size = () => fixed + this.windows.reduce((sum, w) => sum + w.bytes, 0) + 8 * CHUNK * this.frozen.size;
-    while (size() > this.budget && this.windows.length + this.frozen.size > 4) {
-      const oldest = this.windows.reduce((a, b) => (a.used < b.used ? a : b), { used: Infinity });
+    const size = () => fixed + [...this.windows, ...this.states].reduce((sum, each) => sum + each.bytes, 0) + 8 * CHUNK * this.frozen.size;
+    while (size() > this.budget && this.windows.length + this.states.length + this.frozen.size > 4) {
+      const oldest = [...this.windows, ...this.states].reduce((a, b) => (a.used < b.used ? a : b), { used: Infinity });
       const image = [...this.frozen.entries()].reduce((a, b) => (a[1].used < b[1].used ? a : b), ["", { used: Infinity }]);
       if (image[1].used < oldest.used) this.frozen.delete(image[0]);
-      else this.windows = this.windows.filter((w) => w !== oldest);
+      else for (const name of ["windows", "states"]) this[name] = this[name].filter((each) => each !== oldest);
     }
+  }
+
+  seenQuestion() {
+    return { kind: "seen", c0: 0, c1: this.meta.n_cells };
+  }
+
+  // Loads the cells of a trace that has very many of them after all.
+  loadAnyway() {
+    this.heavy = false;
+    this.get(this.seenQuestion());
+    this.changed("seen");
   }
 
   windowQuestion(k) {
@@ -518,6 +544,27 @@ class Store {
     });
   }
 
+  // Where the statuses of cells c0 to c1 are known, such that what is here leads on to pass p; the nearest one.
+  stateNear(p, c0, c1) {
+    let best = null, cost = Infinity;
+    for (const each of this.states) {
+      const far = this.workBetween(each.p, p);
+      if (each.c0 <= c0 && each.c1 >= c1 && far < cost && this.allThere(each.p, p)) [best, cost] = [each, far];
+    }
+    if (best) best.used = this.tick += 1;
+    return best;
+  }
+
+  // Events and changed cells between two passes.
+  workBetween(a, b) {
+    return Math.abs(this.eventStart[a] - this.eventStart[b]) + Math.abs(this.deltaStart[a] - this.deltaStart[b]);
+  }
+
+  lackStates(p, c0, c1) {
+    this.channel.cancel(`states${this.side}`);
+    this.get({ kind: "states", p, c0, c1 }, `states${this.side}`);
+  }
+
   allThere(a, b) {
     for (let p = Math.min(a, b); p < Math.max(a, b);) {
       const w = this.window(p, { want: false });
@@ -554,6 +601,12 @@ class Store {
     const found = this.chunks.get(k).words.slice();
     if (kept) this.chunks.set(k, kept);
     return found;
+  }
+
+  // What a trace that outgrew its limit holds, and what would lift that.
+  uncut() {
+    const { events_until: until, dropped } = this.meta, kept = until ? `events of passes 0 to ${count(until - 1)} are kept` : "no events are kept";
+    return `${kept}; ${plural(dropped, "later event")} not kept, counters complete: raise trace_limit, or record='counts'`;
   }
 
   // --- owners and places
@@ -747,6 +800,8 @@ class Grid {
     this.n = 0;
     this.p = -1;
     this.over = [];
+    this.under = [];
+    this.dirty = null;        // cells whose status has changed since they were painted; null: any may have
     this.diff = null;
   }
 
@@ -754,7 +809,7 @@ class Grid {
   range(r0, r1) {
     const { seen, meta } = this.store;
     if (!seen || (this.r0 === r0 && this.r1 === r1 && this.from === seen)) return;
-    Object.assign(this, { r0, r1, from: seen, p: -1, over: [], diff: null });
+    Object.assign(this, { r0, r1, from: seen, p: -1, over: [], under: [], overOf: undefined, dirty: null, diff: null });
     const lo = lowerBound(seen.cell, r0 * meta.region_size), hi = lowerBound(seen.cell, r1 * meta.region_size);
     this.cells = seen.cell.subarray(lo, hi);
     this.seenAt = seen.seen.subarray(lo, hi);
@@ -763,10 +818,13 @@ class Grid {
     this.roleAt = seen.role.subarray(lo, hi);
     this.odd = Uint8Array.from(this.cells, (cell) => Math.floor(cell / meta.region_size) & 1);
     this.status = new Uint8Array(this.n);
-    const size = (r1 - r0) * meta.region_size;
+    this.link = new Uint8Array(this.n).fill(1);          // of cells with role 1: whether they hold a link now
+    this.links = [];
+    for (let i = 0; i < this.n; i += 1) if (this.roleAt[i] === 1) this.links.push(i);
+    const size = (this.size = Math.min((r1 - r0) * meta.region_size, meta.n_cells - r0 * meta.region_size));
     this.first = r0 * meta.region_size;
     this.at = size <= 1 << 22 ? new Int32Array(size).fill(-1) : null;
-    if (this.at) this.cells.forEach((cell, i) => (this.at[cell - this.first] = i));
+    for (let i = 0; this.at && i < this.n; i += 1) this.at[this.cells[i] - this.first] = i;
   }
 
   index(loc) {
@@ -776,101 +834,153 @@ class Grid {
     return this.cells[i] === loc ? i : -1;
   }
 
-  base(i, p, words, c0) {
-    if (this.seenAt[i] > p) return STATUS.none;
-    if (words) {
-      const at = 2 * (this.cells[i] - c0), role = this.roleAt[i];
-      if (role === 2 || (role && !(words[at + 1] & 0x7f000000))) return STATUS.idle;
-      if (words[at + 1] >>> 31) return STATUS.sub;
-      if (!words[at] && !words[at + 1]) return STATUS.freed;
+  // Whether a cell holds a word of the protocol: always, or as long as what it holds looks like an application.
+  isProtocol(i) {
+    return this.roleAt[i] === 2 || (this.roleAt[i] === 1 && this.link[i] === 1);
+  }
+
+  // Status of the i-th cell at the start of pass p, of the word that it holds.
+  held(i, p, low, high) {
+    if (this.roleAt[i]) {
+      this.link[i] = high & 0x7f000000 ? 0 : 1;
+      if (this.isProtocol(i)) return this.seenAt[i] > p ? STATUS.none : STATUS.idle;
     }
+    if (high >>> 31) return STATUS.sub;
+    if (!high && !low) return this.seenAt[i] > p ? STATUS.none : STATUS.freed;
     return this.doneAt[i] < p ? STATUS.reduced : STATUS.idle;
   }
 
-  // The same for a run of cells of one chunk, without a call for each.
-  fill(from, stop, p, words, c0) {
-    const { cells, seenAt, doneAt, roleAt, status } = this;
-    for (let i = from; i < stop; i += 1) {
-      const at = 2 * (cells[i] - c0);
-      status[i] = seenAt[i] > p ? STATUS.none : words && roleAt[i] ? this.base(i, p, words, c0)
-        : words && words[at + 1] >>> 31 ? STATUS.sub : words && !words[at] && !words[at + 1] ? STATUS.freed
-        : doneAt[i] < p ? STATUS.reduced : STATUS.idle;
-    }
-  }
-
-  // Brings every status to the start of pass p; false while contents are missing.
+  // Brings every status to the start of pass p; false while something is missing, and what is drawn stays.
   to(p) {
     if (!this.n) return true;
-    let near = this.p >= 0 && Math.abs(p - this.p) <= 32 && this.complete;     // few steps cost less than all cells
-    while (near && this.p !== p) {
-      const next = this.p + Math.sign(p - this.p);
-      near = this.step(this.p, next, next === p);
+    const { store } = this, w = p < store.n ? store.window(p) : store.window(store.n - 1), events = !!store.meta.n_events;
+    if (this.p !== p || this.overOf !== w) {
+      this.lift();
+      if (!this.reach(p)) {
+        if (this.p >= 0) this.overlay(this.p);
+        this.complete = false;
+        return false;
+      }
+      this.overlay(p);
+      this.overOf = w;
+      this.version = (this.version || 0) + 1;
     }
-    if (near) return true;
-    this.complete = true;
-    const k1 = this.cells[this.n - 1] >>> 16;
-    for (let k = this.cells[0] >>> 16; this.store.full && k <= k1; k += 1) if (!this.store.reach(k, p)) this.complete = false;
-    if (!this.complete) return false;                     // what is drawn stays until all of it is there
-    for (let i = 0; i < this.n;) {
-      const k = this.cells[i] >>> 16, stop = lowerBound(this.cells, (k + 1) * CHUNK, i, this.n);
-      this.fill(i, stop, p, this.store.full ? this.store.chunks.get(k).words : null, k * CHUNK);
-      i = stop;
-    }
-    this.p = p;
-    this.overlay(p);
-    if (this.store.meta.n_events && !this.store.isCached(p)) this.complete = false;
+    this.complete = !events || p >= store.n || !!w;
     return this.complete;
   }
 
-  // One cell at the start of pass p, while its chunk is there.
-  touch(i, p) {
-    const k = this.cells[i] >>> 16;
-    this.status[i] = this.base(i, p, this.store.full ? this.store.chunks.get(k).words : null, k * CHUNK);
+  // Goes to pass p from the nearest pass whose statuses are known: the one at hand, or one that came from the kernel.
+  reach(p) {
+    const { store, first } = this, last = first + this.size;
+    if (this.p === p) return this.walk(p);               // what the window tells that has come in since
+    const walks = this.p >= 0 && store.allThere(this.p, p) ? store.workBetween(this.p, p) : Infinity;
+    if (!store.full && walks > this.n / 4) return this.timed(p);
+    if (walks < 4 * CHUNK) return this.walk(p);
+    const near = store.whole ? null : store.stateNear(p, first, last);
+    if (near && store.workBetween(near.p, p) < walks) this.begin(near);
+    else if (walks === Infinity && !(store.whole && this.contents())) {
+      if (!store.whole) store.lackStates(p, first, last);
+      return false;
+    }
+    return store.allThere(this.p, p) && this.walk(p);
   }
 
-  step(p, q, shown) {
-    const moved = Math.min(p, q), events = this.store.events(moved), { full } = this.store;
-    if (!events && this.store.meta.n_events) return false;
-    if (full) {
-      const k1 = this.cells[this.n - 1] >>> 16;
-      for (let k = this.cells[0] >>> 16; k <= k1; k += 1) if (!this.store.reach(k, q)) return false;
-      const { w, lo, hi } = this.store.deltas(moved), cells = w.delta_cell, { at: places, first, seenAt, doneAt, roleAt, status } = this;
-      for (let at = lo; at < hi;) {
-        const k = cells[at] >>> 16, c1 = (k + 1) * CHUNK, words = this.store.chunks.get(k)?.words;
-        for (; at < hi && cells[at] < c1; at += 1) {
-          const i = !words ? -1 : places ? places[cells[at] - first] ?? -1 : this.index(cells[at]);
-          if (i < 0) continue;
-          const here = 2 * (cells[at] - c1 + CHUNK), high = words[here + 1];
-          if (roleAt[i] || seenAt[i] > q) status[i] = this.base(i, q, words, c1 - CHUNK);
-          else if (high >>> 31) status[i] = STATUS.sub;
-          else if (!high && !words[here]) status[i] = STATUS.freed;
-          else status[i] = doneAt[i] < q ? STATUS.reduced : STATUS.idle;
-        }
+  // Statuses that follow from times alone, where contents are not recorded.
+  timed(p) {
+    const { seenAt, doneAt, status, n } = this;
+    for (let i = 0; i < n; i += 1) status[i] = seenAt[i] > p ? STATUS.none : doneAt[i] < p ? STATUS.reduced : STATUS.idle;
+    this.p = p;
+    this.dirty = null;
+    return true;
+  }
+
+  // Statuses as the kernel has sent them.
+  begin({ p, c0, code }) {
+    const at = lowerBound(this.from.cell, this.first) - lowerBound(this.from.cell, c0);
+    this.status.set(code.subarray(at, at + this.n));
+    for (const i of this.links) {
+      this.link[i] = this.status[i] >> 3;
+      this.status[i] &= 7;
+    }
+    this.p = p;
+    this.dirty = null;
+  }
+
+  // Statuses of what cells hold where the recording begins; false while that is not there.
+  contents() {
+    const { store, cells, n } = this, start = store.meta.kept?.[0] ?? 0;
+    for (let i = 0; i < n;) {
+      const k = cells[i] >>> 16, chunk = store.frozen.get(`${k}@${start}`), stop = lowerBound(cells, (k + 1) * CHUNK, i, n);
+      if (!chunk) return false;
+      for (; i < stop; i += 1) {
+        const at = 2 * (cells[i] - k * CHUNK);
+        this.status[i] = this.held(i, start, chunk.words[at], chunk.words[at + 1]);
       }
     }
-    for (const i of this.over) this.touch(i, q);
-    for (const each of [events, this.store.events(Math.max(p, q))]) {
-      for (let at = each?.lo ?? 0; at < (each?.hi ?? 0); at += 1) {
-        const i = this.index(each.w.loc[at]), j = each.w.slot[at] ? this.index(each.w.slot[at]) : -1;
+    this.p = start;
+    this.dirty = null;
+    return true;
+  }
+
+  // Goes over what the passes between changed, and looks at no other cell.
+  walk(q) {
+    const { store, seenAt, doneAt, roleAt, status, at: places, first } = this, lo = Math.min(this.p, q), hi = Math.max(this.p, q), back = q < this.p;
+    if (store.workBetween(lo, hi) > this.n / 32) this.dirty = null;
+    const { dirty } = this;
+    for (let m = back ? hi - 1 : lo; store.full && m >= lo && m < hi; m += back ? -1 : 1) {
+      const { w, lo: from, hi: stop } = store.deltas(m), cells = w.delta_cell, words = back ? w.delta_before : w.delta_after;
+      for (let k = from; k < stop; k += 1) {
+        const i = places ? places[cells[k] - first] ?? -1 : this.index(cells[k]);
+        if (i < 0) continue;
+        const high = words[2 * k + 1];
+        if (roleAt[i]) status[i] = this.held(i, q, words[2 * k], high);
+        else if (high >>> 31) status[i] = STATUS.sub;
+        else if (high || words[2 * k]) status[i] = doneAt[i] < q ? STATUS.reduced : STATUS.idle;
+        else status[i] = seenAt[i] > q ? STATUS.none : STATUS.freed;
+        dirty?.push(i);
+      }
+    }
+    for (let m = lo; m <= Math.min(hi, store.n - 1); m += 1) {
+      const events = store.events(m);
+      for (let k = events?.lo ?? 0; k < (events?.hi ?? 0); k += 1) {
+        const i = this.index(events.w.loc[k]), slot = events.w.slot[k], j = slot ? this.index(slot) : -1;
         if (i >= 0) this.touch(i, q);
         if (j >= 0) this.touch(j, q);
       }
     }
     this.p = q;
-    this.over = [];
-    if (shown) this.overlay(q);
     return true;
+  }
+
+  // Status of a cell whose word stays what it is; one that did not show until now holds nothing.
+  touch(i, p) {
+    const { status } = this;
+    this.dirty?.push(i);
+    if (this.seenAt[i] > p) status[i] = STATUS.none;
+    else if (status[i] === STATUS.none && this.store.full) status[i] = this.roleAt[i] ? STATUS.idle : STATUS.freed;
+    else if (status[i] <= STATUS.reduced && status[i] !== STATUS.freed) status[i] = this.doneAt[i] < p && !this.isProtocol(i) ? STATUS.reduced : STATUS.idle;
+  }
+
+  // Takes away what overlay has put over the cells.
+  lift() {
+    for (let k = this.over.length - 1; k >= 0; k -= 1) {
+      this.status[this.over[k]] = this.under[k];
+      this.dirty?.push(this.over[k]);
+    }
+    if (this.dirty?.length > this.n / 8) this.dirty = null;
+    this.over = [];
+    this.under = [];
   }
 
   // Puts the frontier of pass p, and who waits, over what the cells hold.
   overlay(p) {
-    this.version = (this.version || 0) + 1;
-    this.over = [];
     const put = (loc, status) => {
       const i = this.index(loc);
       if (i < 0) return;
-      this.status[i] = status;
       this.over.push(i);
+      this.under.push(this.status[i]);
+      this.status[i] = status;
+      this.dirty?.push(i);
     };
     const { outcomes } = this.store.meta, code = (name) => outcomes.indexOf(name);
     const [deferred, contended, error, aborted] = ["deferred", "contended", "error", "aborted"].map(code);
@@ -887,8 +997,17 @@ class Grid {
   compare(a, b) {
     const key = `${a}-${b}-${this.r0}-${this.r1}`;
     if (this.diff?.key === key) return this.diff;
-    const codes = new Uint8Array(this.n), lo = Math.min(a, b), hi = Math.max(a, b);
-    if (this.store.full) {
+    const codes = new Uint8Array(this.n), lo = Math.min(a, b), hi = Math.max(a, b), { store } = this;
+    if (store.full && !store.whole) {
+      const found = store.difference, last = this.first + this.size;
+      if (found?.a !== a || found.b !== b || found.c0 > this.first || found.c1 < last) {
+        store.channel.cancel(`difference${store.side}`);
+        store.get({ kind: "difference", a, b, c0: this.first, c1: last }, `difference${store.side}`);
+        return (this.diff = null);
+      }
+      const at = lowerBound(this.from.cell, this.first) - lowerBound(this.from.cell, found.c0);
+      codes.set(found.code.subarray(at, at + this.n));
+    } else if (store.full) {
       for (let i = 0; i < this.n;) {
         const k = Math.floor(this.cells[i] / CHUNK), stop = lowerBound(this.cells, (k + 1) * CHUNK, i, this.n);
         const one = this.store.copyAt(k, a), two = one && this.store.copyAt(k, b);
@@ -912,16 +1031,17 @@ class Grid {
       if (before !== undefined && before !== two.w.thread[i] && at >= 0) codes[at] = 4;
     }
     const totals = [0, 0, 0, 0, 0], byRegion = new Map();
-    codes.forEach((code, i) => {
-      totals[code] += 1;
-      const region = this.store.region(this.cells[i]);
-      if (code) byRegion.set(region, (byRegion.get(region) || 0) + 1);
-    });
+    for (let i = 0; i < this.n; i += 1) {
+      totals[codes[i]] += 1;
+      const region = codes[i] ? this.store.region(this.cells[i]) : 0;
+      if (codes[i]) byRegion.set(region, (byRegion.get(region) || 0) + 1);
+    }
     this.diff = { key, codes, totals, byRegion };
     return this.diff;
   }
 }
 
+const KINDS = ["values", "superpositions", "functions", "variables", "closures", "operations", "", "frames, other"];
 const DIFF_NAMES = ["same", "added", "freed", "changed", "moved owner"];
 const DIFF_SIGNS = ["", "+", "×", "Δ", "⇄"];
 const DIFF_COLORS = ["", "#0072B2", "#999999", "#E69F00", "#CC79A7"];
@@ -964,16 +1084,16 @@ function largest(column, p0, p1, perPass) {
   return out;
 }
 
-// Colour of a count: its own for zero, a logarithmic scale where counts differ much.
-function scale(values) {
+// Colour of a count: its own for zero, a logarithmic scale where counts differ much; on dark ground the bright part alone.
+function scale(values, dark) {
   let lo = Infinity, hi = 0;
   for (const value of values) {
     if (value > hi) hi = value;
     if (value && value < lo) lo = value;
   }
   const log = hi > STALL_AGE * lo;
-  const at = (value) => hi <= lo ? 190 : Math.round(255 * (log ? Math.log(value / lo) / Math.log(hi / lo) : (value - lo) / (hi - lo)));
-  return { lo: hi ? lo : 0, hi, log, at };
+  const from = dark ? 110 : 0, part = (value) => (hi <= lo ? dark ? 0.7 : 0.3 : log ? Math.log(value / lo) / Math.log(hi / lo) : (value - lo) / (hi - lo));
+  return { lo: hi ? lo : 0, hi, log, at: (value) => Math.round(from + (255 - from) * part(value)) };
 }
 
 const MEASURE_NAMES = {
@@ -1170,7 +1290,7 @@ class Overview {
   paint(pen) {
     const { map, theme = this.view.theme } = this, key = theme.key;
     if (!this.image || this.imageKey !== key) {
-      this.scale = scale(map.values);
+      this.scale = scale(map.values, theme.dark);
       const image = new ImageData(map.columns, map.rows), zero = rgb(theme.zero);
       for (let row = 0; row < map.rows; row += 1) {
         for (let column = 0; column < map.columns; column += 1) {
@@ -1290,7 +1410,7 @@ class Overview {
       zoomed ? `passes ${count(this.range.p0)}–${count(this.range.p1 - 1)}` : "",
     ];
     const text = parts.filter(Boolean).join(" · ");
-    if (this.note.textContent !== text) this.note.textContent = text;
+    if (this.note.textContent !== text) this.note.textContent = this.note.title = text;
     this.say(`${this.label(this.what)} by region and pass. ${text}`);
   }
 
@@ -1314,8 +1434,8 @@ class Overview {
       el("i", "hv-ramp", "", this.legend);
       el("span", "", `${count(hi)}${log ? " (log)" : ""}`, this.legend);
     } else {
-      const one = el("i", "hv-swatch", "", this.legend);
-      one.style.background = `rgb(${RAMP.slice(3 * 190, 3 * 190 + 3).join(",")})`;
+      const one = el("i", "hv-swatch", "", this.legend), at = 3 * this.scale.at(hi);
+      one.style.background = `rgb(${RAMP.slice(at, at + 3).join(",")})`;
     }
   }
 
@@ -1403,7 +1523,8 @@ class List {
     this.body = el("div", "hv-rows", "", this.box);
     this.body.setAttribute("role", "rowgroup");
     this.pool = [];
-    hear(this.box, "scroll", () => this.draw());
+    this.box.setAttribute("aria-colcount", String(columns.length));
+    hear(this.box, "scroll", () => (this.measure(), this.draw()));
     hear(this.box, "keydown", (event) => this.key(event));
     hear(this.body, "click", (event) => {
       const line = event.target.closest(".hv-row");
@@ -1416,47 +1537,71 @@ class List {
     return Math.max((this.size() * this.high) / 8e6, 1);
   }
 
+  // Size and place of what is in sight, read once after they change: reading makes a browser lay the page out.
+  measure() {
+    this.tall = this.box.clientHeight;
+    this.top = this.box.scrollTop;
+  }
+
   draw() {
-    const n = this.size();
-    this.box.setAttribute("aria-rowcount", String(n + 1));
-    this.box.setAttribute("aria-colcount", String(this.columns.length));
-    this.body.style.height = `${(n * this.high) / this.scale}px`;
-    const seen = Math.ceil((this.box.clientHeight || 200) / this.high) + 2;
-    const first = clamp(Math.floor((this.box.scrollTop * this.scale) / this.high), 0, Math.max(n - 1, 0));
-    const rows = Math.min(seen, n - first);
-    while (this.pool.length < rows) {
-      const line = el("div", "hv-row", "", this.body);
-      line.setAttribute("role", "row");
-      for (const [, wide] of this.columns) {
-        const cell = el("span", "", "", line);
-        cell.setAttribute("role", "gridcell");
-        cell.style.flex = wide;
-      }
-      this.pool.push(line);
+    const n = this.size(), { scale, high } = this;
+    if (!this.tall) this.measure();
+    if (this.drawnSize !== n) {
+      this.drawnSize = n;
+      this.box.setAttribute("aria-rowcount", String(n + 1));
+      this.box.dataset.rows = String(n);
+      this.body.style.height = `${(n * high) / scale}px`;
+      this.measure();                                   // a shorter list may have scrolled
     }
+    const seen = Math.ceil((this.tall || 200) / high) + 2;
+    const first = clamp(Math.floor((this.top * scale) / high), 0, Math.max(n - 1, 0));
+    const rows = Math.min(seen, n - first);
+    while (this.pool.length < rows) this.pool.push(this.line());
+    let active = "";
     this.pool.forEach((line, k) => {
-      const i = first + k;
-      line.hidden = k >= rows;
-      if (line.hidden) return;
+      const i = first + k, { node, told } = line;
+      const tell = (name, value, put) => {
+        if (told[name] === value) return;
+        told[name] = value;
+        put(value);
+      };
+      tell("hidden", k >= rows, (hidden) => (node.hidden = hidden));
+      if (k >= rows) return;
       const { cells, mark = "", here = false } = this.row(i);
-      line.dataset.index = String(i);
-      line.id ||= `hv-${Math.random().toString(36).slice(2)}`;
-      line.setAttribute("aria-rowindex", String(i + 2));
-      line.className = `hv-row ${mark} ${here ? "hv-here" : ""} ${i === this.cursor ? "hv-cursor" : ""}`;
-      line.style.transform = `translateY(${this.box.scrollTop - (this.scale > 1 ? 0 : this.box.scrollTop - first * this.high) + (this.scale > 1 ? k * this.high : k * this.high)}px)`;
-      cells.forEach((text, c) => {
-        if (line.children[c].textContent !== text) line.children[c].textContent = text;
+      tell("index", i, () => {
+        node.dataset.index = String(i);
+        node.setAttribute("aria-rowindex", String(i + 2));
       });
+      tell("name", `hv-row ${mark} ${here ? "hv-here" : ""} ${i === this.cursor ? "hv-cursor" : ""}`, (name) => (node.className = name));
+      tell("place", scale > 1 ? this.top + k * high : i * high, (y) => (node.style.transform = `translateY(${y}px)`));
+      cells.forEach((text, c) => tell(c, text, () => (line.texts[c].data = text)));
+      if (i === this.cursor) active = node.id;
     });
-    const active = this.pool.find((line) => !line.hidden && Number(line.dataset.index) === this.cursor);
-    if (active) this.box.setAttribute("aria-activedescendant", active.id);
+    if (this.active === active) return;
+    this.active = active;
+    if (active) this.box.setAttribute("aria-activedescendant", active);
     else this.box.removeAttribute("aria-activedescendant");
-    this.box.dataset.rows = String(n);
+  }
+
+  // One line of the list: its node, the texts of its cells, and what they were told last.
+  line() {
+    const node = el("div", "hv-row", "", this.body);
+    node.setAttribute("role", "row");
+    node.id = `hv-${Math.random().toString(36).slice(2)}`;
+    const texts = this.columns.map(([, wide]) => {
+      const cell = el("span", "", "", node);
+      cell.setAttribute("role", "gridcell");
+      cell.style.flex = wide;
+      return cell.appendChild(document.createTextNode(""));
+    });
+    return { node, texts, told: {} };
   }
 
   reveal(i) {
-    const top = (i * this.high) / this.scale, high = this.box.clientHeight - this.high;
-    if (top < this.box.scrollTop || top + this.high > this.box.scrollTop + high) this.box.scrollTop = Math.max(top - high / 2, 0);
+    this.measure();
+    const top = (i * this.high) / this.scale, high = this.tall - this.high;
+    if (top < this.top || top + this.high > this.top + high) this.box.scrollTop = Math.max(top - high / 2, 0);
+    this.measure();
   }
 
   pickRow(i) {
@@ -1534,17 +1679,36 @@ class Heap {
       ["cell", "0 0 62px"], ["region", "0 0 52px"], ["owner", "0 0 62px"], ["holds", "1 1 90px"], ["state", "0 0 84px"], ["points to", "1 1 70px"], ["since pass", "0 0 72px"],
     ], { size: () => this.rows().length, row: (i) => this.tableRow(i), act: (i) => view.select(this.rows()[i], side), name: "hv-table" });
     this.key_ = el("div", "hv-key", "", this.box);
-    this.keyOf();
     this.anim = null;
   }
 
+  // Says what the colours at hand mean.
   keyOf() {
+    const { theme } = this.view, cells = this.kind === "cells", { blocks } = this.store.meta;
+    const what = this.kind === "regions" ? "regions" : this.grid.diff && !this.side.index && cells ? "diff" : cells ? this.colorBy : "status";
+    const key = `${what}/${theme.key}`;
+    if (this.keyed === key) return;
+    this.keyed = key;
     this.key_.replaceChildren();
-    for (const status of [2, 5, 6, 3, 4, 1, 7]) {
-      if (status === 1 && !this.store.full) continue;
-      const item = el("span", "", "", this.key_);
-      el("i", `hv-cue hv-cue-${STATUS_NAMES[status].toLowerCase()}`, "", item);
-      el("span", "", STATUS_NAMES[status], item);
+    const item = (text, color, cue = "", sign = "") => {
+      const node = el("span", "", "", this.key_), mark = el("i", `hv-cue ${cue}`, sign, node);
+      if (color) mark.style.background = color;
+      el("span", "", text, node);
+    };
+    if (what === "status") {
+      for (const status of [2, 5, 6, 3, 4, 1, 7]) if (status !== 1 || this.store.full) item(STATUS_NAMES[status], "", `hv-cue-${STATUS_NAMES[status].toLowerCase()}`);
+    } else if (what === "diff") {
+      for (let code = 1; code < 5; code += 1) item(`${DIFF_SIGNS[code]} ${DIFF_NAMES[code]}`, DIFF_COLORS[code]);
+      item("the same", theme.quiet);
+    } else if (what === "kind") {
+      KINDS.forEach((name, k) => name && item(name, PINNED[k]));
+    } else if (what === "owner") {
+      for (let block = 0; block < Math.min(blocks, 8); block += 1) item(`B${block}${blocks > 8 ? `, B${block + 8} …` : ""}`, theme.ofBlock(block));
+    } else {
+      item("cells in use", theme.useFill);
+      item("has entries", "", "hv-cue-frontier");
+      item("no owner yet", theme.empty);
+      item("→ tasks sent to the owner of a slot", theme.deferredLine);
     }
   }
 
@@ -1620,7 +1784,8 @@ class Heap {
         this.w = clamp(Math.round(Math.sqrt(area * 2)), 62, 128);
         this.h = clamp(Math.round(this.w * 0.46), 34, 54);
       } else {
-        this.w = this.h = Math.max(Math.floor(Math.sqrt(area) * (this.mode === "tiles" ? 0.94 : 1) * 4) / 4, 1e-3);
+        this.w = this.h = Math.sqrt(area) * (this.mode === "tiles" ? 0.94 : 1);
+        if (this.w >= 1) this.w = this.h = Math.floor(this.w * 4) / 4;
       }
       this.flat = this.mode !== "boxes" && this.w < 6;     // too small for cues: painted pixel by pixel
       if (this.flat) this.arrangeRaster();
@@ -1652,11 +1817,12 @@ class Heap {
 
   arrangeRaster() {
     const { grid, w } = this, wide = this.width - 42;
-    this.per = Math.max(Math.ceil(1 / w), 1);
-    this.unit = Math.max(Math.floor(w), 1);             // pixels of one square of the raster
+    this.unit = Math.max(Math.floor(w), 1);             // pixels of one cell of the raster; as high as there is room for
+    this.rise = clamp(Math.floor((w * w) / this.unit), this.unit, 3 * this.unit);
+    this.per = w < 1 ? Math.max(Math.ceil(1 / (w * w)), 1) : 1;         // cells, one behind the other, of a square
     this.columns = Math.floor(wide / this.unit) * this.per;
     this.lines = Math.ceil(grid.n / this.columns);
-    this.high = Math.ceil(this.lines / this.per) * this.unit + 8;
+    this.high = this.lines * this.rise + 8;
   }
 
   arrangeRegions() {
@@ -1672,7 +1838,7 @@ class Heap {
   at(i) {
     if (this.flat) {
       const row = Math.floor(i / this.columns), column = i % this.columns;
-      return { x: 42 + Math.floor(column / this.per) * this.unit, y: 4 + Math.floor(row / this.per) * this.unit, w: this.unit, h: this.unit };
+      return { x: 42 + Math.floor(column / this.per) * this.unit, y: 4 + row * this.rise, w: this.unit, h: this.rise };
     }
     const { blocks } = this;
     let lo = 0, hi = blocks.length - 1;
@@ -1698,7 +1864,7 @@ class Heap {
     }
     let i = -1;
     if (this.flat) {
-      const column = Math.floor((x - 42) / this.unit) * this.per, row = Math.floor((y - 4) / this.unit) * this.per;
+      const column = Math.floor((x - 42) / this.unit) * this.per, row = Math.floor((y - 4) / this.rise);
       if (column >= 0 && column < this.columns) i = row * this.columns + column;
     } else {
       const block = this.blocks?.find((b) => x >= b.x && x < b.x + b.columns * this.w && y >= b.y + this.label && y < b.y + b.high);
@@ -1762,6 +1928,7 @@ class Heap {
       return this.explain();
     }
     const pen = this.canvas.getContext("2d"), ratio = window.devicePixelRatio || 1;
+    this.scrolled = this.scroll.scrollTop;
     pen.setTransform(ratio, 0, 0, ratio, 0, 0);
     pen.clearRect(0, 0, this.width, this.height);
     pen.textBaseline = "middle";
@@ -1773,7 +1940,7 @@ class Heap {
       pen.fillText(this.empty(), 10, 20);
     } else {
       pen.save();
-      pen.translate(0, -this.scroll.scrollTop);
+      pen.translate(0, -this.scrolled);
       if (this.kind === "regions") this.drawRegions(pen);
       else if (this.flat) this.drawRaster(pen);
       else this.drawBlocks(pen);
@@ -1786,15 +1953,16 @@ class Heap {
   empty() {
     const { meta } = this.store;
     if (!this.store.n) return "0 passes: nothing was run";
-    if (!meta.n_events) return `this trace was recorded at level ${meta.level}: it holds counts, no cells; record='events' or 'full' shows them`;
-    return this.store.seen ? "no cell of these regions is ever in use" : "loading…";
+    if (!meta.n_events) return meta.dropped ? this.store.uncut() : `this trace was recorded at level ${meta.level}: it holds counts, no cells; record='events' or 'full' shows them`;
+    return this.store.seen ? "no cell of these regions is ever in use" : this.store.heavy ? "cells are not loaded" : "loading…";
   }
 
   explain() {
     const { grid, store } = this, parts = [];
+    this.keyOf();
     if (this.kind === "cells" || this.kind === "table") {
       if (grid.n) parts.push(plural(grid.n, "cell"));
-      if (this.flat && this.kind === "cells" && this.per > 1) parts.push(`a pixel = ${this.per * this.per} cells`);
+      if (this.flat && this.kind === "cells" && this.per > 1) parts.push(`a pixel = ${this.per} cells`);
       if (!store.full && store.n) parts.push("record='full' shows cell contents");
       else if (store.full && !grid.complete) parts.push("contents on their way");
     } else if (this.kind === "regions") {
@@ -1803,8 +1971,10 @@ class Heap {
       parts.push(this.netNote);
     }
     if (grid.diff && !this.side.index) {
-      const { totals } = grid.diff;
-      parts.push(`pass ${this.view.pin} → ${this.side.p}: ${DIFF_NAMES.slice(1).map((name, k) => `${count(totals[k + 1])} ${name}`).join(", ")}`);
+      const { totals } = grid.diff, found = DIFF_NAMES.map((name, k) => (k && totals[k] ? `${count(totals[k])} ${name}` : "")).filter(Boolean);
+      parts.unshift(`pass ${this.view.pin} → ${this.side.p}: ${found.join(", ") || "nothing differs"}`);
+    } else if (this.view.pin !== null && !this.side.index) {
+      parts.unshift("what differs is on its way");
     }
     const text = parts.join(" · ");
     if (this.note.textContent !== text) {
@@ -1816,7 +1986,7 @@ class Heap {
   }
 
   visibleBlocks() {
-    const top = this.scroll.scrollTop, bottom = top + this.height;
+    const top = this.scrolled, bottom = top + this.height;
     return this.blocks.filter((b) => b.y + b.high >= top && b.y <= bottom);
   }
 
@@ -1830,7 +2000,7 @@ class Heap {
     }
     if (this.colorBy === "kind") {
       const word = store.word(grid.cells[i], this.side.p);
-      return word ? theme.ofTag(this.terms.read(word).tag) : theme.quiet;
+      return word && (word[0] || word[1]) ? grid.isProtocol(i) ? PINNED[7] : theme.ofTag(this.terms.read(word).tag) : theme.quiet;
     }
     return theme.status[status];
   }
@@ -1849,20 +2019,22 @@ class Heap {
         pen.fillStyle = PINNED[pinned % PINNED.length];
         pen.fillRect(block.x - 5, block.y, 3, block.high + 2);
       }
-      if (this.label) {
-        const owner = store.block(block.region);
-        pen.font = theme.font(boxes ? 11 : 9);
-        pen.fillStyle = theme.muted;
-        pen.fillText(boxes ? `region ${block.region} · ${owner === null ? "no owner" : `B${owner}`}` : `R${block.region}`, block.x, block.y + this.label / 2, block.wide);
-      }
       for (let i = block.i0; i < block.i1; i += 1) {
         const k = i - block.i0, x = block.x + (k % block.columns) * w, y = block.y + this.label + Math.floor(k / block.columns) * h;
-        if (y + h < this.scroll.scrollTop || y > this.scroll.scrollTop + this.height) continue;
+        if (y + h < this.scrolled || y > this.scrolled + this.height) continue;
         if (boxes) this.drawBox(pen, i, x, y, marked.has(i));
         else this.drawTile(pen, i, x, y, marked.has(i));
       }
     }
     if (boxes) this.drawPointers(pen, shown);
+    for (const block of this.label ? shown : []) {       // over the lines, which else would go through them
+      const owner = store.block(block.region), name = boxes ? `region ${block.region} · ${owner === null ? "no owner" : `B${owner}`}` : `R${block.region}`;
+      pen.font = theme.font(boxes ? 11 : 9);
+      pen.fillStyle = block.region % 2 ? theme.band : theme.background;
+      pen.fillRect(block.x - 2, block.y + 2, Math.min(pen.measureText(name).width, block.wide) + 4, this.label - 6);
+      pen.fillStyle = theme.muted;
+      pen.fillText(name, block.x, block.y + this.label / 2, block.wide);
+    }
     this.drawDeferrals(pen);
   }
 
@@ -1900,7 +2072,7 @@ class Heap {
       pen.font = theme.font(12, true);
       pen.fillStyle = theme.text;
       pen.textAlign = "right";
-      pen.fillText(DIFF_SIGNS[diff], bx + bw - 4, by + 9);
+      pen.fillText(DIFF_SIGNS[diff], bx + bw - 14, by + 9);
       pen.textAlign = "left";
     }
     const word = store.word(loc, this.side.p);
@@ -1982,7 +2154,7 @@ class Heap {
       const i = this.grid.index(loc), j = this.grid.index(slot);
       if (i < 0 || j < 0) continue;
       const a = this.at(i), b = this.at(j), x0 = a.x + a.w / 2 - 2, y0 = a.y + a.h / 2, x1 = b.x + b.w / 2 - 2, y1 = b.y + b.h / 2;
-      const part = boxes ? 0.84 : 1, xe = x0 + (x1 - x0) * part, ye = y0 + (y1 - y0) * part;
+      const part = boxes ? 0.78 : 1, xe = x0 + (x1 - x0) * part, ye = y0 + (y1 - y0) * part;
       pen.strokeStyle = theme.deferredLine;
       pen.lineWidth = boxes ? 2 : 1.2;
       pen.setLineDash(boxes ? [6, 3] : []);
@@ -2004,29 +2176,29 @@ class Heap {
   }
 
   drawRaster(pen) {
-    const { grid, unit, per, columns } = this, { theme } = this.view, top = this.scroll.scrollTop;
-    const line0 = Math.max(Math.floor((top - 4) / unit), 0), wide = columns / per;
-    const line1 = Math.min(Math.ceil((top + this.height) / unit), Math.ceil(this.lines / per)), tall = line1 - line0;
+    const { grid, unit, rise, per, columns } = this, { theme } = this.view, top = this.scrolled;
+    const line0 = Math.max(Math.floor((top - 4) / rise), 0), wide = columns / per;
+    const line1 = Math.min(Math.ceil((top + this.height) / rise), this.lines), tall = line1 - line0;
     if (tall <= 0) return;
-    const key = [grid.version, line0, wide, tall, per, theme.key, this.colorBy, grid.diff?.key, grid.r0, this.side.p].join();
-    if (this.rasterKey !== key) {
-      this.rasterKey = key;
-      this.fillRaster(line0, wide, tall);
+    const words = this.colorBy === "kind" ? `${this.side.p}/${this.store.version}` : "";
+    const key = [line0, wide, tall, per, theme.key, this.colorBy, grid.diff?.key, grid.r0, grid.r1, words].join();
+    if (this.rasterKey !== key || this.rasterOf !== grid.version) {
+      const few = this.rasterKey === key && this.colorBy === "status" && !grid.diff ? grid.dirty : null;
+      Object.assign(this, { rasterKey: key, rasterOf: grid.version });
+      this.fillRaster(line0, wide, tall, few);
+      grid.dirty = [];
     }
     const size = this.store.meta.region_size;
     pen.imageSmoothingEnabled = false;
-    pen.drawImage(this.image, 42, 4 + line0 * unit, wide * unit, tall * unit);
+    pen.drawImage(this.image, 42, 4 + line0 * rise, wide * unit, tall * rise);
     pen.font = theme.font(9);
     pen.fillStyle = theme.muted;
     pen.textAlign = "right";
-    let last = -100;
-    for (let line = line0; line < line1; line += 1) {
-      const y = 4 + line * unit;
-      const region = Math.floor(grid.cells[Math.min(line * per * columns, grid.n - 1)] / size);
-      if (y - last >= 22) {
-        pen.fillText(`R${region}`, 38, y + 5);
-        last = y;
-      }
+    for (let line = line0, last = -100; line < line1; line += 1) {
+      const y = 4 + line * rise;
+      if (y - last < 22) continue;
+      last = y;
+      pen.fillText(`R${Math.floor(grid.cells[Math.min(line * columns, grid.n - 1)] / size)}`, 38, y + 5);
     }
     pen.textAlign = "left";
     const chosen = this.side.sel === null ? -1 : grid.index(this.side.sel);
@@ -2034,34 +2206,32 @@ class Heap {
       const { x, y } = this.at(chosen);
       pen.strokeStyle = theme.text;
       pen.lineWidth = 2;
-      pen.strokeRect(x - 4, y - 4, unit + 8, unit + 8);
+      pen.strokeRect(x - 4, y - 4, unit + 8, rise + 8);
     }
   }
 
-  // Paints the cells in sight, a pixel for one or for per x per of them: the status that matters most is seen.
-  fillRaster(line0, wide, tall) {
+  // Paints the cells in sight, a pixel for each run of them: the status that matters most is seen. If it is known which
+  // few cells have changed, only their pixels.
+  fillRaster(line0, wide, tall, few) {
     const { grid, per, columns } = this, codes = this.rasterCodes(), { odd } = grid;
     if (this.pixels?.width !== wide || this.pixels.height !== tall) this.pixels = new ImageData(wide, tall);
-    const lut = this.view.theme.raster(this.rasterLut()), data = new Uint32Array(this.pixels.data.buffer).fill(lut[0]);
-    const start = line0 * per * columns, stop = Math.min((line0 + tall) * per * columns, grid.n);
-    if (per === 1) {
-      for (let i = start; i < stop; i += 1) data[i - start] = lut[2 * codes[i] + odd[i]];
+    const lut = this.view.theme.raster(this.rasterLut()), data = new Uint32Array(this.pixels.data.buffer);
+    const start = line0 * columns, stop = Math.min((line0 + tall) * columns, grid.n);
+    const paint = (at) => {
+      const from = start + at * per, end = Math.min(from + per, stop);
+      let best = 0;
+      for (let i = from; i < end; i += 1) if (codes[i] > best) best = codes[i];
+      data[at] = lut[2 * best + odd[from]];
+    };
+    if (few) {
+      for (const i of few) if (i >= start && i < stop) paint(Math.floor((i - start) / per));
     } else {
-      const best = new Uint8Array(wide * tall);
-      for (let i = start, row = 0; i < stop; row += 1) {
-        const base = Math.floor(row / per) * wide, end = Math.min(i + columns, stop);
-        for (let at = base, left = per; i < end; i += 1) {
-          const value = 2 * codes[i] + odd[i];
-          if (value > best[at]) best[at] = value;
-          left -= 1;
-          if (!left) [at, left] = [at + 1, per];
-        }
-      }
-      for (let at = 0; at < best.length; at += 1) data[at] = lut[best[at]];
+      const size = Math.ceil((stop - start) / per);
+      for (let at = 0; at < size; at += 1) paint(at);
+      data.fill(0, size);
     }
     this.image ||= el("canvas");
-    this.image.width = wide;
-    this.image.height = tall;
+    if (this.image.width !== wide || this.image.height !== tall) Object.assign(this.image, { width: wide, height: tall });
     this.image.getContext("2d").putImageData(this.pixels, 0, 0);
   }
 
@@ -2074,8 +2244,9 @@ class Heap {
       if (!grid.status[i]) continue;
       if (this.colorBy === "owner") codes[i] = 1 + ((store.block(store.region(grid.cells[i])) ?? 0) % 8);
       else {
-        const k = Math.floor(grid.cells[i] / CHUNK), chunk = store.chunks.get(k);
-        codes[i] = 1 + (chunk ? this.view.theme.tagClass((chunk.words[2 * (grid.cells[i] - k * CHUNK) + 1] >>> 24) & 0x7f) : 7);
+        const k = Math.floor(grid.cells[i] / CHUNK), chunk = store.reach(k, this.side.p) ? store.chunks.get(k) : null;
+        const at = 2 * (grid.cells[i] - k * CHUNK), high = chunk?.words[at + 1];
+        if (high || chunk?.words[at]) codes[i] = 1 + (grid.isProtocol(i) ? 0 : (this.view.theme.tagClass((high >>> 24) & 0x7f) + 1) % 8);
       }
     }
     return codes;
@@ -2084,7 +2255,7 @@ class Heap {
   rasterLut() {
     const { theme } = this.view;
     if (this.grid.diff && !this.side.index) return DIFF_COLORS.map((color, k) => (k ? color : theme.quiet));
-    return this.colorBy === "status" ? theme.status : [theme.zero, ...PINNED];
+    return this.colorBy === "status" ? theme.status : this.colorBy === "kind" ? [theme.zero, PINNED[7], ...PINNED] : [theme.zero, ...PINNED];
   }
 
   drawRegions(pen) {
@@ -2095,14 +2266,14 @@ class Heap {
       entries.set(region, (entries.get(region) || 0) + 1);
     }
     const place = (region) => ({ x: 6 + ((region - r0) % columns) * w, y: 4 + Math.floor((region - r0) / columns) * h });
-    const top = this.scroll.scrollTop, bottom = top + this.height;
+    const top = this.scrolled, bottom = top + this.height;
     for (let region = r0; region < r1; region += 1) {
       const { x, y } = place(region);
       if (y + h < top || y > bottom) continue;
       const owner = store.regions && store.regions.since[region] <= side.p ? store.block(region) : null;
       const full = use ? use[region] / store.meta.region_size : 0, waiting = entries.get(region) || 0;
       const gap = w >= 8 ? 3 : 1;
-      pen.fillStyle = owner === null ? theme.empty : region % 2 ? theme.band : theme.quiet;
+      pen.fillStyle = owner === null ? theme.empty : theme.quiet;
       pen.fillRect(x, y, w - gap, h - gap);
       pen.fillStyle = theme.useFill;
       pen.fillRect(x, y + (h - gap) * (1 - full), w - gap, (h - gap) * full);
@@ -2139,12 +2310,12 @@ class Heap {
       if (home === owner || home < r0 || home >= r1 || owner < r0 || owner >= r1) continue;
       const a = place(home), b = place(owner), x0 = a.x + w / 2, y0 = a.y + h / 2, x1 = b.x + w / 2, y1 = b.y + h / 2;
       pen.strokeStyle = theme.deferredLine;
-      pen.lineWidth = clamp(1 + Math.log2(n), 1, 5);
+      pen.lineWidth = clamp(1 + Math.log2(n), 1, clamp(w / 8, 1, 5));
       pen.beginPath();
       pen.moveTo(x0, y0);
       pen.lineTo(x1, y1);
       pen.stroke();
-      this.arrow(pen, x1, y1, Math.atan2(y1 - y0, x1 - x0), theme.deferredLine, 9);
+      this.arrow(pen, x1, y1, Math.atan2(y1 - y0, x1 - x0), theme.deferredLine, clamp(w / 3, 3, 9));
     }
   }
 
@@ -2157,7 +2328,7 @@ class Heap {
     const say = (text) => (this.netNote = text, pen.fillText(text, 10, 20, this.width - 20));
     if (!store.full) return say("record='full' shows the graph: this trace does not hold cell contents");
     const root = side.sel ?? this.grid.cells?.[0] ?? 0;
-    const key = `${root}@${side.p}/${this.width}/${this.zoomed}`;
+    const key = `${root}@${side.p}/${this.width}/${this.zoomed}/${store.version}`;
     if (this.netKey !== key || !this.net) {
       this.netKey = key;
       this.graph = this.around(root, 4 + Math.round(2 * Math.log2(this.zoomed)), 300);
@@ -2297,14 +2468,15 @@ class Heap {
       sent: this.deferred(p).map(({ loc, slot }) => [grid.index(loc), grid.index(slot)]).filter(([i, j]) => i >= 0 && j >= 0).slice(0, 500),
     };
     this.moves = (this.moves || 0) + 1;
-    this.frame();
+    this.moving ||= requestAnimationFrame(() => this.frame());
   }
 
   frame() {
+    this.moving = 0;
     if (!this.anim) return;
     if (performance.now() - this.anim.start >= MOTION_MS) this.anim = null;
-    this.draw();
-    if (this.anim) requestAnimationFrame(() => this.frame());
+    if (!this.view.drawing) this.draw();
+    if (this.anim) this.moving = requestAnimationFrame(() => this.frame());
   }
 
   drawMoves(pen) {
@@ -2376,7 +2548,7 @@ class Theme {
     this.quiet = mix(text, dark ? 0.2 : 0.12);
     this.empty = mix(text, 0.05);
     this.band = mix(text, 0.07);
-    this.zero = dark ? "#3a3d42" : "#e9e9ec";
+    this.zero = dark ? "#25282d" : "#ededf0";
     this.halo = mix(background, 0.9);
     this.drag = `${mix(text, 0.5)}55`;
     this.hit = dark ? "#ff9d5c" : "#a84300";
@@ -2522,6 +2694,9 @@ class Inspector {
     const { view } = this, side = view.chosen, { store, terms, sel, p } = side;
     if (view.playing && performance.now() - (this.drawn || 0) < 120) return;
     this.drawn = performance.now();
+    const key = [side.index, sel, sel === null && view.region === null ? "" : `${p}/${store.version}/${view.paneOf(side).grid.version}`, view.region].join();
+    if (this.key === key) return;
+    this.key = key;
     const scroll = this.box.scrollTop;
     this.body.replaceChildren();
     const title = el("div", "hv-title", sel === null ? "Inspector" : `cell ${sel}`, this.body);
@@ -2545,7 +2720,7 @@ class Inspector {
       fact("word", `0x${word[1].toString(16).padStart(8, "0")}${word[0].toString(16).padStart(8, "0")}`);
       if (role) fact("protocol", terms.short(word, sel));
       else fact("term", free ? "nothing: the cell is free" : `${terms.tagName(tag)}${terms.isConstructor(tag) ? ` ${terms.constructor_(ext)}` : ""}`);
-      if (!free && !role) fact("label", `${ext} (${terms.name(ext)}) · value ${count(val)}`);
+      if (!free && !role) fact(/^(SUP|DP.|F_DP.)$/.test(terms.tagName(tag)) ? "label" : "ext", `${ext} (${terms.name(ext)}) · value ${count(val)}`);
       if (sub && !role) fact("SUB", "yes: the value of the other side, final");
       if (!role) fact("reads", terms.show(sel, p)).className = "hv-term";
     } else {
@@ -2655,7 +2830,7 @@ class Inspector {
     for (let loc = sel; loc !== null && !seen.has(loc) && chain.length < 12;) {
       seen.add(loc);
       const at = loc;
-      const wait = store.waits(p).find((each) => each.loc === at) || this.opening(side, at);
+      const wait = this.opening(side, at) || store.waits(p).find((each) => each.loc === at);
       if (!wait) break;
       chain.push(wait);
       loc = this.holder(side, wait.slot);
@@ -2711,8 +2886,8 @@ class Events {
     this.kindPick = choice(bar, "Outcome of the events", kinds, (kind) => this.set(this.mode, kind));
     this.note = el("span", "hv-note", "", bar);
     this.list = new List(this.box, "Events", [
-      ["pass", "0 0 42px"], ["outcome", "0 0 62px"], ["cell", "0 0 52px"], ["thread", "0 0 46px"], ["home", "0 0 42px"], ["owner", "0 0 46px"],
-      ["slot", "0 0 52px"], ["age", "0 0 32px"], ["reason", "1 0 46px"], ["work", "0 0 40px"],
+      ["pass", "0 0 34px"], ["outcome", "0 0 58px"], ["cell", "0 0 49px"], ["thread", "0 0 38px"], ["home", "0 0 33px"], ["owner", "0 0 36px"],
+      ["slot", "0 0 51px"], ["age", "0 0 23px"], ["reason", "1 0 34px"], ["work", "0 0 28px"],
     ], { size: () => this.rows.length, row: (i) => this.row(i), act: (i) => this.go(i) });
     this.rows = { length: 0 };
   }
@@ -2724,6 +2899,7 @@ class Events {
     this.kindPick.value = kind;
     this.kindPick.disabled = mode === "deferrals";
     this.list.box.scrollTop = 0;
+    this.list.measure();
     this.list.cursor = 0;
     this.view.update();
   }
@@ -2755,7 +2931,7 @@ class Events {
       }
       const n = this.rows.length;
       note = `${plural(n, "event")} ${this.mode === "pass" ? `in pass ${count(p)}` : note}`;
-      if (!meta.n_events && store.n) note = `no events: this trace was recorded at level ${meta.level}`;
+      if (!meta.n_events && store.n) note = meta.dropped ? store.uncut() : `no events: this trace was recorded at level ${meta.level}`;
       else if (this.mode === "pass" && p >= store.n) note = store.n ? `the end: pass ${count(store.n - 1)} was the last one` : "0 passes: nothing was run";
       else if (this.mode === "pass" && p >= meta.events_until) note = `events were kept up to pass ${count(meta.events_until - 1)}; counters go on`;
       else if (this.mode === "pass" && !store.isCached(p)) note = "on its way";
@@ -3146,7 +3322,7 @@ class View {
     this.theme.read();
     const panels = new Set(this.model.get("panels"));
     this.head = el("header", "hv-head", "", root);
-    for (const [index, store] of this.shared.stores.entries()) this.chips(store.meta, this.sides[index].name);
+    for (const [index, store] of this.shared.stores.entries()) this.chips(store, this.sides[index].name);
     this.badge = el("span", "hv-chip hv-warn", "", this.head);
     this.badge.hidden = true;
     button(this.head, "?", "Keys (?)", () => this.help(), "hv-small");
@@ -3171,11 +3347,13 @@ class View {
     this.live = el("div", "hv-live", "", root);
     this.live.setAttribute("aria-live", "polite");
     this.dialog = el("dialog", "hv-dialog", "", root);
+    root.dataset.pair = String(this.sides.length > 1);
     root.style.setProperty("--hv-height", `${this.model.get("height")}px`);
     if (meta.n_passes > 0 && this.sides.length > 1) this.compareBar(left);
   }
 
-  chips(meta, name) {
+  chips(store, name) {
+    const { meta } = store;
     const chip = (text, title = "", look = "") => {
       const node = el("span", `hv-chip ${look}`, visible(text), this.head);
       if (title) node.title = visible(title);
@@ -3191,7 +3369,7 @@ class View {
     const digest = chip(meta.digest_later ? "digest …" : meta.digest ? `digest ${meta.digest.slice(0, 4)}` : "no digest", meta.digest ? "click copies all of it" : meta.no_digest);
     hear(digest, "click", () => meta.digest && this.copy(meta.digest));
     if (!meta.ordered) chip("not order-stable", "events depend on timing under these settings: the digest covers results alone", "hv-warn");
-    if (meta.dropped) chip("cut trace", `events of passes 0 to ${meta.events_until - 1} are kept, ${count(meta.dropped)} later ones are not; counters are complete`, "hv-warn");
+    if (meta.dropped) chip("cut trace", store.uncut(), "hv-warn");
     if (meta.kept) chip("part of a trace", `this page holds passes ${meta.kept[0]} to ${meta.kept[1] - 1}, and the counters of all`, "hv-warn");
     if (meta.state !== "complete" && meta.status === "done") chip(meta.state, meta.note, "hv-warn");
   }
@@ -3319,9 +3497,12 @@ class View {
     if (!width || this.closed) return;
     this.root.dataset.narrow = String(width < 760);
     this.theme.read();
+    this.events.list.measure();
+    this.stripWide = this.strip.clientWidth;
     for (const overview of this.overviews) if (!overview.box.hidden) overview.resize(overview.box.clientWidth);
     for (const pane of this.panes) {
       if (this.heaps.hidden || pane.box.hidden) continue;
+      pane.list.measure();
       pane.resize(pane.scroll.clientWidth || pane.box.clientWidth, pane.scroll.hidden ? 200 : Math.max(pane.scroll.clientHeight, 80));
     }
     this.update();
@@ -3378,8 +3559,10 @@ class View {
 
   // Below the slider: what is not here, where hits and bookmarks are, and where the recording ends.
   drawStrip() {
-    const { strip, main: { store } } = this, wide = strip.clientWidth, ratio = window.devicePixelRatio || 1;
-    if (!wide || !store.n) return;
+    const { strip, main: { store } } = this, wide = this.stripWide, ratio = window.devicePixelRatio || 1;
+    const key = [wide, ratio, store.version, this.theme.key, this.search.job, this.search.hits.length, this.bookmarks.length].join();
+    if (!wide || !store.n || this.stripKey === key) return;
+    this.stripKey = key;
     strip.width = Math.round(wide * ratio);
     strip.height = Math.round(8 * ratio);
     const pen = strip.getContext("2d"), inset = 8, x = (p) => inset + (p / store.n) * (wide - 2 * inset);
@@ -3411,7 +3594,7 @@ class View {
   // What a reader has to know now: no progress, why the run stopped, what is missing.
   watch() {
     const { store, p } = this.main, { meta } = store, say = [];
-    let act = null;
+    let act = null, label = "Go there";
     const oldest = store.waits(p).reduce((a, b) => (a && a.opened <= b.opened ? a : b), null);
     if (store.counters?.again[p] || (p > 0 && p < store.n && store.counters?.again[p - 1])) {
       let first = p;
@@ -3421,10 +3604,13 @@ class View {
     } else if (oldest && p - oldest.opened > STALL_AGE) {
       say.push(`the task of cell ${oldest.loc} has waited ${plural(p - oldest.opened, "pass", "passes")} for slot ${oldest.slot}, since pass ${count(oldest.opened)}`);
       act = () => (this.seek(oldest.opened), this.select(oldest.loc));
+    } else if (store.heavy) {
+      say.push(`its ${count(meta.n_cells)} cells take up to ${(CELL_BYTES * meta.n_cells / 2 ** 30).toFixed(1)} GiB of the browser's memory: load anyway`);
+      [act, label] = [() => store.loadAnyway(), "Load the cells"];
     } else if (meta.status !== "done" && p >= store.n) {
       say.push(`the recording ends here: ${meta.status.replace("_", " ")}`);
     } else if (meta.dropped && p >= meta.events_until && p < store.n) {
-      say.push(`events of passes 0 to ${count(meta.events_until - 1)} are kept; ${plural(meta.dropped, "later event")} not kept, counters complete: raise trace_limit, or record='counts'`);
+      say.push(store.uncut());
     }
     const failure = [...store.failed.values()][0];
     if (failure && this.channel.state !== "gone") say.push(failure);
@@ -3432,7 +3618,7 @@ class View {
     if (this.banner.dataset.text !== text) {
       this.banner.dataset.text = text;
       this.banner.replaceChildren();
-      if (act) button(this.banner, text, "Go there", () => this.bannerAct?.(), "hv-link");
+      if (act) button(this.banner, text, label, () => this.bannerAct?.(), "hv-link");
       else this.banner.textContent = text;
     }
     this.bannerAct = act;
@@ -3456,7 +3642,7 @@ class View {
   say(text) {
     this.said = 0;
     this.speak(text);
-    this.hitNote.textContent = text;
+    this.hitNote.textContent = this.hitNote.title = text;
   }
 
   // State for tests and for whoever scripts a page.
@@ -3465,10 +3651,10 @@ class View {
     const facts = {
       pass: main.p, passes: store.n, selection: main.sel ?? "", heap: heap.kind, mode: heap.kind === "cells" ? heap.mode || "" : "", cells: heap.grid.n,
       zoom: heap.zoomed, playing: this.playing, rate: this.rate, hits: search.hits.length, hit: search.at, query: search.text || "", search: search.state,
-      diff: this.pin ?? "", changed: heap.grid.diff ? heap.grid.diff.codes.reduce((n, code) => n + (code > 0), 0) : "", compare: this.sides.length > 1 && !this.panes[1].box.hidden,
+      diff: this.pin ?? "", changed: heap.grid.diff ? heap.grid.n - heap.grid.diff.totals[0] : "", compare: this.sides.length > 1 && !this.panes[1].box.hidden,
       passB: this.sides[1]?.p ?? "", bookmarks: this.bookmarks.length, follow: this.follow, cursor: this.cursorMode, events: this.events.rows.length,
       range: `${range.p0}-${range.p1}`, regions: `${range.r0}-${range.r1}`, asked: this.channel.asked, answered: this.channel.answered, link: this.channel.state,
-      loaded: `${store.windows.length}/${store.cuts?.length ?? 0}`, measure: this.overviews[0].what, moves: heap.moves || 0, ready: !!store.counters && (!store.meta.n_events || !!store.seen) && (store.isCached(main.p) || !store.n),
+      loaded: `${store.windows.length}/${store.cuts?.length ?? 0}`, measure: this.overviews[0].what, moves: heap.moves || 0, ready: !!store.counters && (!store.meta.n_events || !!store.seen || store.heavy) && (store.isCached(main.p) || !store.n),
       draw: (this.drawMs || 0).toFixed(1), step: (heap.stepMs || 0).toFixed(2), complete: !!heap.grid.complete || !heap.grid.n,
     };
     for (const [name, value] of Object.entries(facts)) if (root.dataset[name] !== String(value)) root.dataset[name] = String(value);
@@ -3685,7 +3871,7 @@ class View {
     this.diffButton.setAttribute("aria-pressed", String(this.pin !== null));
     this.diffButton.textContent = this.pin === null ? "x diff" : `x diff from ${this.pin}`;
     name_(this.diffButton, this.diffButton.textContent, "Compare with this pass (x)");
-    this.say(this.pin === null ? "no comparison" : `what differs from pass ${this.pin}: move the playhead`);
+    this.say(this.pin === null ? "no comparison" : `pass ${this.pin} is pinned`);
     this.update();
   }
 
@@ -3773,7 +3959,7 @@ class View {
 
   searched() {
     const { search } = this, at = search.at >= 0 ? `${count(search.at + 1)} of ` : "";
-    this.hitNote.textContent = search.note ? visible(`${at}${search.note}`) : "";
+    this.hitNote.textContent = this.hitNote.title = search.note ? visible(`${at}${search.note}`) : "";
     this.update();
   }
 

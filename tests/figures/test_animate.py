@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 from PIL import Image
+from playwright.sync_api import sync_playwright
 
 from hvm4viz import figures
 from hvm4viz.errors import TraceError
@@ -25,6 +26,7 @@ from hvm4viz.limits import FRAMES_MAX
 from hvm4viz.trace import Trace
 from tests.figures.subjects import TRACES
 from tests.trace.records import event, one_pass, record, wide_passes, worked_example
+from tests.widgets.browser import CHROMIUM, launch
 
 SMALL: Any = {"size": (480, 300), "progress": False}
 
@@ -84,6 +86,37 @@ def test_a_page_needs_nothing_else_and_runs_nothing_foreign(tmp_path: Path) -> N
     (first,) = re.findall(r'const frames = \["([^"]+)"', page)
     assert Image.open(io.BytesIO(base64.b64decode(first))).size == (480, 300)
     assert re.search(r'alt="Animation of 1 passes: [^"]+\."', page)
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here: on Debian, apt-get install chromium")
+def test_a_page_plays_and_steps_in_a_browser(tmp_path: Path) -> None:
+    path = animate(worked_example(), tmp_path / "a.html", fps=30, **SMALL)
+    with sync_playwright() as playwright:
+        browser = launch(playwright)
+        page = browser.new_context(offline=True).new_page()
+        complaints: list[str] = []
+        page.on("console", lambda message: complaints.append(message.text))
+        page.on("pageerror", lambda error: complaints.append(error.message))
+        page.goto(path.as_uri())
+        told = page.locator("output")
+        assert page.evaluate("() => document.querySelector('img').naturalWidth") == 480
+        first = page.get_attribute("img", "src")
+        page.keyboard.press("ArrowRight")
+        assert told.inner_text() == "pass 1"
+        assert page.get_attribute("img", "src") != first
+        page.keyboard.press("ArrowLeft")
+        page.click("#back")
+        assert told.inner_text() == "pass 3", "it goes round"
+        page.fill("#place", "2")
+        assert page.get_attribute("#place", "aria-valuetext") == told.inner_text() == "pass 2"
+        assert page.input_value("#rate") == "30"
+        page.click("#play")
+        assert page.inner_text("#play") == "pause"
+        page.wait_for_function("() => document.querySelector('output').textContent === 'pass 1'")
+        page.click("#play")
+        assert page.inner_text("#play") == "play"
+        browser.close()
+    assert complaints == []
 
 
 def test_equal_animations_are_equal_files(tmp_path: Path) -> None:

@@ -4,8 +4,24 @@ import numpy as np
 import pytest
 
 import hvm4viz as hv
-from hvm4viz.widgets.cells import ERROR, FRONTIER, IDLE, NEVER, NONE, REDUCED, SUB, WAITING, cell_times, statuses
+from hvm4viz.widgets.cells import (
+    ERROR,
+    FREED,
+    FRONTIER,
+    IDLE,
+    NEVER,
+    NONE,
+    REDUCED,
+    SUB,
+    WAITING,
+    cell_times,
+    difference_frame,
+    states_frame,
+    statuses,
+    words_at,
+)  # fmt: skip
 from tests.widgets.samples import seven_cells, shared
+from tests.widgets.unpacking import unpack
 
 
 @pytest.mark.parametrize("record", ["events", "full"])
@@ -51,3 +67,29 @@ def test_an_error_is_shown_where_it_happened() -> None:
     assert run.status == "error"
     times = cell_times(run.trace)
     assert ERROR in statuses(run.trace, times, run.trace.n_passes - 1)
+
+
+@pytest.mark.parametrize("record", ["events", "full"])
+def test_states_are_statuses_without_those_at_work(record: str) -> None:
+    trace = shared(record).trace
+    times = cell_times(trace)
+    for p in range(trace.n_passes + 1):
+        codes = unpack(states_frame(trace, times, p, 0, 1 << 30))["code"]
+        all_of_them = statuses(trace, times, p)
+        rest = (all_of_them != FRONTIER) & (all_of_them != WAITING)
+        assert (codes[rest] & 7).tolist() == all_of_them[rest].tolist()
+        assert set((codes & 7).tolist()) <= {NONE, FREED, IDLE, REDUCED, SUB}
+        part = states_frame(trace, times, p, 10, 50)
+        inside = (times.cells >= 10) & (times.cells < 50)
+        assert unpack(part)["code"].tolist() == codes[inside].tolist()
+
+
+def test_a_difference_tells_what_was_added_freed_and_changed() -> None:
+    trace = shared().trace
+    times = cell_times(trace)
+    for a, b in ((0, trace.n_passes), (trace.n_passes, 3), (5, 6), (4, 4)):
+        codes = unpack(difference_frame(trace, times, a, b, 0, 1 << 30))["code"].tolist()
+        was, now = (words_at(trace, p)[times.cells].tolist() for p in (a, b))
+        expected = [0 if x == y else 1 if not x else 2 if not y else 3 for x, y in zip(was, now, strict=True)]
+        assert codes == expected
+        assert (a == b) != any(codes)

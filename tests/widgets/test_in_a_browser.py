@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,9 @@ import pytest
 from playwright.sync_api import Browser, sync_playwright
 
 import hvm4viz as hv
+from hvm4viz.bench.views import served
 from hvm4viz.events import OUTCOMES, REASONS
-from hvm4viz.widgets.cells import cell_times, statuses
+from hvm4viz.widgets.cells import cell_times, statuses, words_at
 from hvm4viz.widgets.trace_view import TraceView
 from tests.widgets.browser import CHROMIUM, Shown, launch, offline
 from tests.widgets.samples import HOSTILE, MACHINE, SHARED, hostile, seven_cells, shared
@@ -157,6 +159,34 @@ def test_states_of_cells_are_those_of_python_at_every_pass(
             codes = statuses(trace, times, p)
             expected = [(str(cell), NAMES[code]) for cell, code in zip(times.cells, codes, strict=True) if code]
             assert [(row[0], row[4]) for row in shown.rows(".hv-table")] == expected, p
+
+
+@pytest.mark.parametrize("make", [shared, seven_cells])
+def test_a_trace_that_comes_in_windows_shows_the_same_states(browser: Browser, make: Any) -> None:
+    trace = make().trace
+    times, n = cell_times(trace), trace.n_passes
+    view = TraceView(make(), height=2000)
+    view.meta = {**view.meta, "is_small": False, "windows": [[p, min(p + 3, n)] for p in range(0, n, 3)]}
+    steps = [p for p in (0, 1, 2, n, n - 1, 0, 6, 9, 5, n, *range(1, n, 2)) if p <= n]
+    with served(browser, view) as page:
+        shown = Shown(page).ready().press("4").wait(heap="table")
+        for p in steps:
+            shown.page.fill(".hv-slider", str(p))
+            shown.wait(**{"pass": p}, ready=True, complete=True)
+            codes = statuses(trace, times, p)
+            expected = [(str(cell), NAMES[code]) for cell, code in zip(times.cells, codes, strict=True) if code]
+            assert [(row[0], row[4]) for row in shown.rows(".hv-table")] == expected, p
+        shown.press("1", "Home").wait(**{"pass": 0}).press("x", "End").wait(**{"pass": n}, diff=0)
+        differing = int(np.count_nonzero(words_at(trace, 0)[times.cells] != words_at(trace, n)[times.cells]))
+        shown.wait(changed=differing).press("x").wait(diff="")
+        shown.page.fill(".hv-slider", str(steps[-1]))
+        words = dict(zip(times.cells.tolist(), trace.at(steps[-1]).words[times.cells].tolist(), strict=True))
+        shown.press("1", "Enter").wait(cursor=True)
+        word = words[int(shown.state("selection"))]
+        page.wait_for_function(
+            "(hex) => document.querySelector('.hv-inspector').innerText.includes(hex)", arg=f"{word:016x}"
+        )
+        assert shown.complaints == []
 
 
 def test_events_are_those_of_the_trace(browser: Browser, tmp_path: Path) -> None:
@@ -352,17 +382,29 @@ def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
 def test_axe_finds_nothing(browser: Browser, tmp_path: Path, axe: str, theme: Any) -> None:
     view = TraceView(shared(), compare=seven_cells(), theme=theme)
     with offline(browser, view, tmp_path) as shown:
-        shown.page.evaluate(axe)
-        shown.page.click(".hv-source summary")
-        shown.press(".", "b", "x")
-        shown.search("outcome:deferred")
-        for key in ("1", "2", "3", "4"):
-            shown.press(key)
+
+        def look(where: str) -> None:
             shown.page.wait_for_timeout(150)
             found = shown.page.evaluate(
                 "async () => (await axe.run(document, { resultTypes: ['violations'] })).violations"
             )
-            assert [(each["id"], [node["html"][:200] for node in each["nodes"]]) for each in found] == [], key
+            assert [(each["id"], [node["html"][:200] for node in each["nodes"]]) for each in found] == [], where
+
+        shown.page.evaluate(axe)
+        shown.page.click(".hv-source summary")
+        shown.press(".", "b")
+        shown.search("outcome:deferred")
+        for by in ("kind", "owner", "status"):
+            shown.page.select_option("[aria-label='What colours show'] >> nth=0", by)
+            look(by)
+        shown.press("x", "End")
+        for key in ("1", "2", "3", "4"):
+            shown.press(key)
+            look(key)
+        for key in ("?", "e"):
+            shown.press(key)
+            look(key)
+            shown.page.keyboard.press("Escape")
 
 
 def test_motion_is_left_out_when_asked_for(browser: Browser, tmp_path: Path) -> None:
@@ -417,6 +459,72 @@ def test_what_is_missing_is_said(browser: Browser, tmp_path: Path, run: Any, say
     assert says in whole + drawn or (says.startswith("recorded") and "level counts" in whole), whole
     assert shown.complaints == []
     context.close()
+
+
+def test_a_busy_kernel_and_one_that_is_gone_are_told_and_what_is_here_goes_on(browser: Browser) -> None:
+    view = TraceView(shared())
+    n = view.trace.n_passes
+    view.meta = {**view.meta, "is_small": False, "windows": [[p, min(p + 1, n)] for p in range(n)]}
+    free = threading.Event()
+    answer = view.answer
+
+    def slow(asked: Any) -> tuple[dict[str, Any], bytes]:
+        if asked["kind"] in ("seen", "states", "window"):
+            assert free.wait(20)
+        return answer(asked)
+
+    view.answer = slow  # pyright: ignore[reportAttributeAccessIssue]
+    with served(browser, view) as page:
+        shown = Shown(page)
+        page.wait_for_selector(".hv-root[data-pass]")
+
+        # While it loads: the overview first, then that the kernel is busy.
+        assert "deferrals by home region" in str(page.get_attribute(".hv-map", "aria-label"))
+        assert shown.state("ready") == "false"
+        shown.wait(link="busy")
+        assert shown.text(".hv-head").endswith("kernel busy: cached passes only\n?")
+        free.set()
+        shown.wait(link="ready", ready=True, complete=True)
+        assert "busy" not in shown.text(".hv-head")
+
+        # What is here can be stepped through while nothing answers; what is not is hatched below the slider.
+        shown.press("ArrowRight", "ArrowRight", "ArrowLeft").wait(**{"pass": 1}, complete=True)
+        free.clear()
+        shown.press("End", "ArrowLeft").wait(**{"pass": n - 1}, link="busy", ready=False)
+        hatched = page.evaluate(
+            """() => {
+                const strip = document.querySelector('.hv-strip');
+                const { data } = strip.getContext('2d').getImageData(strip.width / 2, 2, strip.width / 3, 1);
+                return new Set(data.filter((_, i) => i % 4 === 3)).size;
+            }"""
+        )
+        assert hatched > 1
+        shown.press("Home", "ArrowRight").wait(**{"pass": 1}, ready=True, complete=True)
+
+        # Gone for good: the same, and how to come by the rest.
+        page.evaluate("() => window.lostKernel()")
+        shown.wait(link="gone")
+        assert "kernel gone: re-run the cell to load more" in shown.text(".hv-head")
+        shown.press("ArrowLeft").wait(**{"pass": 0}, complete=True)
+        shown.press("End").wait(**{"pass": n})
+        free.set()
+        assert shown.complaints == []
+
+
+def test_very_many_cells_come_when_they_are_asked_for(browser: Browser) -> None:
+    view = TraceView(shared())
+    view.meta = {**view.meta, "is_small": False, "n_cells": 100_000_000}
+    with served(browser, view) as page:
+        shown = Shown(page).ready().wait(cells=0)
+        assert "its 100,000,000 cells take up to 1.8 GiB of the browser's memory: load anyway" in shown.text(
+            ".hv-banner"
+        )
+        shown.press("ArrowRight").wait(**{"pass": 1}, ready=True)
+        page.click(".hv-banner button")
+        assert int(shown.changed("cells", "0")) == cell_times(view.trace).cells.size
+        shown.wait(complete=True)
+        assert not page.is_visible(".hv-banner")
+        assert shown.complaints == []
 
 
 def test_a_stall_is_named_and_leads_to_where_it_began(browser: Browser, tmp_path: Path) -> None:
