@@ -45,7 +45,9 @@ def show_run(run: Run, *, message: bool = True, view: View | None = None, **opti
         What Jupyter's ``_repr_mimebundle_`` wants; ``text/plain`` is there unless nothing is to be shown.
     """
     from hvm4viz.preferences import preference
+    from hvm4viz.widgets.escape import terminal_text
     from hvm4viz.widgets.static import bundle, words
+    from hvm4viz.widgets.summary import provenance
 
     chosen = view or preference("view")
     said = run.message if message else ""
@@ -62,4 +64,7 @@ def show_run(run: Run, *, message: bool = True, view: View | None = None, **opti
         from hvm4viz.widgets.trace_view import TraceView
 
         shown |= TraceView(run, **options).live_bundle()
+        if "image/png" in shown:  # where no widget is shown, HTML would go before the poster, and may lose its picture
+            del shown["text/html"]
+            shown["text/plain"] = f"{words(run, said)}\n{terminal_text(provenance(run.trace))}"
     return shown

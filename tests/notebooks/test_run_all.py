@@ -39,7 +39,7 @@ def test_notebook_runs_and_tells_under_every_figure_what_it_shows(path: Path) ->
         for data in shown:
             if "image/png" in data:
                 pictures += 1
-                words = str(data.get("text/html", "")) + "".join(o.text for o in outputs if "text" in o)
+                words = str(data.get("text/html", data["text/plain"])) + "".join(o.text for o in outputs if "text" in o)
                 for part in ("program ", " blocks of ", "heap ", "hvm4viz 0."):
                     assert part in words
         for output in outputs:
