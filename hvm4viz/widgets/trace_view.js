@@ -3274,7 +3274,7 @@ const KEYS = [
   [", .", "previous, next deferral"], ["< >", "the same, from this region only"], ["/", "search"], ["n N", "next, previous hit"], ["g", "go to a pass"],
   ["w s", "zoom the overview"], ["a d", "move the overview"], ["Enter", "move a cursor over cells with the arrow keys"], ["1 2 3 4", "cells, regions, net, table"],
   ["+ − 0", "larger, smaller, fit"], ["x", "compare with the pass where x was pressed"], ["c", "show or hide the second trace"], ["b", "bookmark"],
-  ["f", "follow the selected task"], ["e", "export"], ["?", "this list"], ["Esc", "leave"],
+  ["f", "follow the selected task"], ["r", "mark the region of what is selected"], ["e", "export"], ["?", "this list"], ["Esc", "leave"],
 ];
 
 class View {
@@ -3651,7 +3651,7 @@ class View {
     const facts = {
       pass: main.p, passes: store.n, selection: main.sel ?? "", heap: heap.kind, mode: heap.kind === "cells" ? heap.mode || "" : "", cells: heap.grid.n,
       zoom: heap.zoomed, playing: this.playing, rate: this.rate, hits: search.hits.length, hit: search.at, query: search.text || "", search: search.state,
-      diff: this.pin ?? "", changed: heap.grid.diff ? heap.grid.n - heap.grid.diff.totals[0] : "", compare: this.sides.length > 1 && !this.panes[1].box.hidden,
+      diff: this.pin ?? "", pins: this.pins.join(), changed: heap.grid.diff ? heap.grid.n - heap.grid.diff.totals[0] : "", compare: this.sides.length > 1 && !this.panes[1].box.hidden,
       passB: this.sides[1]?.p ?? "", bookmarks: this.bookmarks.length, follow: this.follow, cursor: this.cursorMode, events: this.events.rows.length,
       range: `${range.p0}-${range.p1}`, regions: `${range.r0}-${range.r1}`, asked: this.channel.asked, answered: this.channel.answered, link: this.channel.state,
       loaded: `${store.windows.length}/${store.cuts?.length ?? 0}`, measure: this.overviews[0].what, moves: heap.moves || 0, ready: !!store.counters && (!store.meta.n_events || !!store.seen || store.heavy) && (store.isCached(main.p) || !store.n),
@@ -3737,8 +3737,19 @@ class View {
     this.chosen = side;
     this.region = region;
     side.sel = null;
+    this.pinRegion(region);
+  }
+
+  pinRegion(region) {
+    if (region === null) return this.say("no cell or region is selected");
     this.pins = this.pins.includes(region) ? this.pins.filter((each) => each !== region) : [...this.pins, region].slice(-8);
-    this.update();
+    this.say(`region ${region} is ${this.pins.includes(region) ? "marked" : "not marked"}`);
+    return this.update();
+  }
+
+  regionChosen() {
+    const { sel, store } = this.chosen;
+    return sel === null ? this.region : store.region(sel);
   }
 
   spanOf(loc, side) {
@@ -3989,7 +4000,7 @@ class View {
       ",": () => this.deferral(-1), ".": () => this.deferral(1), "<": () => this.deferral(-1, true), ">": () => this.deferral(1, true),
       "/": () => (this.field.focus(), this.field.select()), n: () => this.search.next(1), N: () => this.search.next(-1), g: () => this.goto(),
       w: () => overview.zoom(0.6), s: () => overview.zoom(1 / 0.6), a: () => overview.pan(-0.25), d: () => overview.pan(0.25),
-      Enter: () => this.cursor(true), Escape: () => this.leave(), x: () => this.diff(), c: () => this.compare(), b: () => this.bookmark(), f: () => this.setFollow(),
+      Enter: () => this.cursor(true), Escape: () => this.leave(), x: () => this.diff(), c: () => this.compare(), b: () => this.bookmark(), f: () => this.setFollow(), r: () => this.pinRegion(this.regionChosen()),
       1: () => this.setHeap("cells"), 2: () => this.setHeap("regions"), 3: () => this.setHeap("net"), 4: () => this.setHeap("table"),
       0: () => (this.heap.fit(), overview.fit()), "+": () => this.heap.zoom(2), "=": () => this.heap.zoom(2), "-": () => this.heap.zoom(0.5), e: () => this.exports(), "?": () => this.help(),
     };

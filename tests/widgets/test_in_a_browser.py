@@ -71,6 +71,8 @@ def test_every_key_does_what_the_list_says(browser: Browser, tmp_path: Path) -> 
         shown.press("x").wait(diff="")
         shown.press("b").wait(bookmarks=1)
         shown.press("f").wait(follow=True).press("f").wait(follow=False)
+        shown.press("Home", ".").wait(**{"pass": deferring[0]}, selection=first)
+        shown.press("r").wait(pins=first // trace.region_size).press("r").wait(pins="")
         shown.press("/")
         shown.page.keyboard.type("x")
         assert shown.page.input_value(".hv-field").endswith("x")
