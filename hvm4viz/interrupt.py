@@ -1,9 +1,11 @@
-"""The stop key, pressed while the command line is still being imported: it ends the process without a traceback."""
+"""The stop key: pressed while the command line is still being imported, and where Python would lose it."""
 
 from __future__ import annotations
 
 import os
+import signal
 import sys
+import threading
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from typing import Final, NoReturn
@@ -21,6 +23,33 @@ def ends_the_command() -> Generator[None]:
         if _is_command():
             end()
         raise
+
+
+@contextmanager
+def kept_interrupts() -> Generator[None]:
+    """Raise at the end an interrupt that came meanwhile and got lost.
+
+    Python prints and forgets an exception that is raised while it calls back for an object that goes away. Whoever
+    makes very many of those, as matplotlib does, loses an interrupt now and then.
+    """
+    is_main = threading.current_thread() is threading.main_thread()
+    if not is_main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield
+        return
+    pressed = False
+
+    def press(*_: object) -> NoReturn:
+        nonlocal pressed
+        pressed = True
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGINT, press)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    if pressed:
+        raise KeyboardInterrupt
 
 
 def end() -> NoReturn:

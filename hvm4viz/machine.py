@@ -107,30 +107,36 @@ class Loop:
 
     def run(self, until: Callable[[], bool] | None = None) -> Stop | None:
         """Run passes until the run ends, or ``until`` says so between two passes (then None is returned)."""
-        engine = self.engine
         with _catch_interrupts() as interrupts:
-            try:
-                while True:
-                    ended = engine.idle()
-                    if ended is not None:
-                        return ended
-                    if engine.passes >= self.limit:
-                        return self._at_limit()
-                    if self._deadline is not None and time.monotonic() >= self._deadline:
-                        return Stop("timeout", f"stopped after {self.timeout:g} s; raise timeout to go on")
-                    record, stop = engine.step()
-                    for observer in self.observers:
-                        observer.on_pass(record)
-                    if stop is not None:
-                        return stop
-                    if interrupts.seen or (self.on_pass is not None and self.on_pass(record) is False):
-                        return Stop("interrupted", _interrupted(engine.passes))
-                    if until is not None and until():
-                        return None
-            except KeyboardInterrupt:
-                if interrupts.seen:
-                    raise
-                return Stop("interrupted", _interrupted(engine.passes))
+            stop = self._run(until, interrupts)
+        if stop is None and interrupts.seen:  # it came behind the last look
+            return Stop("interrupted", _interrupted(self.engine.passes))
+        return stop
+
+    def _run(self, until: Callable[[], bool] | None, interrupts: _Interrupts) -> Stop | None:
+        engine = self.engine
+        try:
+            while True:
+                ended = engine.idle()
+                if ended is not None:
+                    return ended
+                if engine.passes >= self.limit:
+                    return self._at_limit()
+                if self._deadline is not None and time.monotonic() >= self._deadline:
+                    return Stop("timeout", f"stopped after {self.timeout:g} s; raise timeout to go on")
+                record, stop = engine.step()
+                for observer in self.observers:
+                    observer.on_pass(record)
+                if stop is not None:
+                    return stop
+                if interrupts.seen or (self.on_pass is not None and self.on_pass(record) is False):
+                    return Stop("interrupted", _interrupted(engine.passes))
+                if until is not None and until():
+                    return None
+        except KeyboardInterrupt:
+            if interrupts.seen:
+                raise
+            return Stop("interrupted", _interrupted(engine.passes))
 
     def _at_limit(self) -> Stop:
         if self.limit == PASSES_MAX:

@@ -10,6 +10,7 @@ from typing import Final, Literal
 
 from hvm4viz.figures.animation_files import Picture, write_gif, write_mp4, write_page
 from hvm4viz.figures.frames import Frames
+from hvm4viz.interrupt import kept_interrupts
 from hvm4viz.limits import FRAME_PIXELS_MAX, FRAMES_MAX
 from hvm4viz.progress import Line, show_for
 from hvm4viz.trace.sparse import check_pass
@@ -73,7 +74,7 @@ def animate(
         path, kind = path.with_suffix(".gif"), ".gif"
     frames = Frames(trace, chosen, size)
     write = {".gif": write_gif, ".mp4": write_mp4, ".html": write_page}[kind]
-    with whole_file(path, overwrite=True, what="animation") as part:
+    with kept_interrupts(), whole_file(path, overwrite=True, what="animation") as part:
         write(part, _shown(frames, progress), frames, fps)
     return path
 

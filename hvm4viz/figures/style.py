@@ -26,6 +26,8 @@ from matplotlib.colors import (
 )
 from numpy.typing import NDArray
 
+from hvm4viz.interrupt import kept_interrupts
+
 
 @dataclass(frozen=True, slots=True)
 class Look:
@@ -162,7 +164,7 @@ def drawing(size: tuple[float, float] = (9.0, 4.2)) -> Generator[tuple[float, fl
     """Apply the look while a figure is drawn; yields width and height in inches, by the venue if one was chosen."""
     chosen = _CHOSEN.get() or {**_BASE, "figure.figsize": size}
     settings: Any = chosen
-    with mpl.rc_context(settings):
+    with kept_interrupts(), mpl.rc_context(settings):
         width = float(chosen["figure.figsize"][0])
         yield width, size[1] * (width / size[0]) ** 0.25  # narrow ones are relatively higher: type does not shrink
 

@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from hvm4viz.cli import main
+from hvm4viz.syntax import names
 
 PLAIN: Final = "p.hvm4"
 MISTAKES: Final[list[dict[str, Any]]] = yaml.safe_load(
@@ -37,6 +38,7 @@ def test_a_mistake_gets_its_message(
     mistake: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(names, "_registered", {})  # other tests may have made primitives known
 
     code, message = said(mistake, tmp_path, capsys)
 

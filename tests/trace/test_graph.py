@@ -27,17 +27,17 @@ def test_the_worked_example_as_a_graph() -> None:
         .put(0, Tag.C00 + 2, 7, 8)
         .put(8, Tag.DP0, 5, 1)
         .put(9, Tag.C00 + 2, 7, 16)
-        .put(1, Tag.SUP, 5, 4)
-        .numbers(4, [1, 2])
+        .put(1, Tag.SUP, 5, 5)
+        .numbers(5, [1, 2])
         .put(16, Tag.NUM, 0, 3)
         .put(17, Tag.DP1, 5, 1)
         .heap()
     )
     trace = hv.run_heap(heap, machine=hv.Machine(blocks=3, threads_per_block=4, region_size=8), record="full").trace
     graph = trace.graph(0)
-    assert set(graph.nodes) == {0, 8, 9, 1, 4, 5, 16, 17}
+    assert set(graph.nodes) == {0, 8, 9, 1, 5, 6, 16, 17}
     assert sorted(graph.edges(keys=True)) == [
-        (0, 8, "0"), (0, 9, "1"), (1, 4, "0"), (1, 5, "1"), (8, 1, "slot"), (9, 16, "0"), (9, 17, "1"), (17, 1, "slot"),
+        (0, 8, "0"), (0, 9, "1"), (1, 5, "0"), (1, 6, "1"), (8, 1, "slot"), (9, 16, "0"), (9, 17, "1"), (17, 1, "slot"),
     ]  # fmt: skip
     assert graph.nodes[8]["text"] == "DP0 label 5 at 1"
     assert (graph.nodes[17]["region"], graph.nodes[17]["owner"]) == (2, 8)
