@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Final, Literal
 
 from hvm4viz.arguments import nearest
-from hvm4viz.bench.programs import comments, program_folder, sample_of
-from hvm4viz.program import Program, parse
+from hvm4viz.bench.programs import Sample, comments, program_folder, sample_of
+from hvm4viz.program import parse
 
 Size = Literal["small", "medium", "large"]
 
@@ -26,27 +26,15 @@ _SIZE: Final = re.compile(r"^@size = \d+$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
-class SuiteProgram:
+class SuiteProgram(Sample):
     """A program of the suite at one size.
 
     Attributes
     ----------
-    name : str
-    program : Program
-    mode : {"snf", "collapse"}
-    limit : int or None
-        Most results of a collapse.
-    expected : tuple of str
-        The lines that it prints.
     interactions : int
         What it takes on one thread, in HVM4's order.
     """
 
-    name: str
-    program: Program
-    mode: Literal["snf", "collapse"]
-    limit: int | None
-    expected: tuple[str, ...]
     interactions: int
 
 
