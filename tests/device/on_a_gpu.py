@@ -41,10 +41,12 @@ from tests.case_files import cases, programs
 from tests.differential.disagreements import MIXES, some_machine, some_program
 from tests.schedules.explore import is_deterministic
 
-PASSES_MAX = 200
-"""A run is compared up to there: a pass costs a fraction of a millisecond on a GPU."""
+PASSES = 200
+"""A run is compared up to there, unless asked otherwise: a pass costs half a millisecond on a GPU."""
 
-INTERACTIONS_MAX = 300_000
+INTERACTIONS = 300_000
+"""Cases with more are left out, unless asked otherwise."""
+
 REPORT_S = 20.0
 
 PROTOCOLS: tuple[dict[str, Any], ...] = (
@@ -82,7 +84,7 @@ def items(given: argparse.Namespace) -> Iterator[Item]:
                 found.append((f"{rule.name}: {term}", f"@main = {term.removeprefix('collapse ')}", mode))
     else:
         for case in (*cases(), *programs()):
-            if case.error != "parse" and (case.interactions or 0) <= INTERACTIONS_MAX:
+            if case.error != "parse" and (case.interactions or 0) <= given.interactions:
                 mode = {"mode": "collapse", "limit": case.limit} if case.mode == "collapse" else {}
                 found.append((case.name, case.source_path, mode))
     turn = 0
@@ -108,7 +110,7 @@ def items(given: argparse.Namespace) -> Iterator[Item]:
         )
 
 
-def facts(item: Item, device: Any) -> tuple[Any, ...]:
+def facts(item: Item, device: Any, passes: int) -> tuple[Any, ...]:
     """Run an item on a device, every pass there; return what must be the same on another."""
     options = dict(item.options)
     level = options.pop("record")
@@ -122,7 +124,7 @@ def facts(item: Item, device: Any) -> tuple[Any, ...]:
         device=device,
         machine=machine,
         record=level,
-        max_passes=PASSES_MAX,
+        max_passes=passes,
         timeout=60.0,
         program=program,
         words=np.array([pack(Tag.REF, entry, 0)], np.uint64),
@@ -157,6 +159,8 @@ def main() -> int:
     parser.add_argument("--only", default="", help="items whose name contains this")
     parser.add_argument("--levels", nargs="+", choices=LEVELS, default=LEVELS, help="what is recorded, in turn")
     parser.add_argument("--plain", action="store_true", help="memory of its own for each buffer")
+    parser.add_argument("--passes", type=int, default=PASSES, help="most passes of a run")
+    parser.add_argument("--interactions", type=int, default=INTERACTIONS, help="leave cases with more out")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--part", type=int, default=0)
     parser.add_argument("--minutes", type=float, default=60.0, help="begin nothing after that")
@@ -178,7 +182,7 @@ def main() -> int:
             counts["left out for want of time"] += 1
             continue
         try:
-            want, got = facts(item, host), facts(item, gpu)
+            want, got = facts(item, host, given.passes), facts(item, gpu, given.passes)
         except ValueError as error:
             counts[f"refused: {error}"] += 1
             continue
