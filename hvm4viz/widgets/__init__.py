@@ -45,9 +45,7 @@ def show_run(run: Run, *, message: bool = True, view: View | None = None, **opti
         What Jupyter's ``_repr_mimebundle_`` wants; ``text/plain`` is there unless nothing is to be shown.
     """
     from hvm4viz.preferences import preference
-    from hvm4viz.widgets.escape import terminal_text
-    from hvm4viz.widgets.static import bundle, words
-    from hvm4viz.widgets.summary import provenance
+    from hvm4viz.widgets.static import beside_widget, bundle, words
 
     chosen = view or preference("view")
     said = run.message if message else ""
@@ -59,12 +57,8 @@ def show_run(run: Run, *, message: bool = True, view: View | None = None, **opti
         from hvm4viz.widgets.table import pass_table
 
         return pass_table(run, said)
-    shown = bundle(run, message=said)
     if chosen == "widget" or (chosen == "auto" and has_front_end() and run.trace.level != "off"):
         from hvm4viz.widgets.trace_view import TraceView
 
-        shown |= TraceView(run, **options).live_bundle()
-        if "image/png" in shown:  # where no widget is shown, HTML would go before the poster, and may lose its picture
-            del shown["text/html"]
-            shown["text/plain"] = f"{words(run, said)}\n{terminal_text(provenance(run.trace))}"
-    return shown
+        return beside_widget(run, message=said) | TraceView(run, **options).live_bundle()
+    return bundle(run, message=said)

@@ -61,6 +61,18 @@ def bundle(run: Run, *, message: str) -> dict[str, object]:
     return shown
 
 
+def beside_widget(run: Run, *, message: str) -> dict[str, object]:
+    """Return what a notebook keeps of a run beside its live view: text and poster.
+
+    HTML would go before the poster where no widget is shown, and may lose its picture there.
+    """
+    shown = bundle(run, message=message)
+    if "image/png" in shown:
+        del shown["text/html"]
+        shown["text/plain"] = f"{words(run, message)}\n{terminal_text(provenance(run.trace))}"
+    return shown
+
+
 def words(run: Run, message: str) -> str:
     """Return a run as plain text: its answer, why it stopped, its statistics."""
     return terminal_text("\n".join(filter(None, [answer(run), message, summary(run)])))

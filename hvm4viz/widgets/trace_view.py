@@ -184,11 +184,11 @@ class TraceView(Widget):
         return {**self._still(), **self.live_bundle()}
 
     def _still(self) -> dict[str, object]:
-        from hvm4viz.widgets.static import bundle, poster
+        from hvm4viz.widgets.static import beside_widget, poster
         from hvm4viz.widgets.summary import trace_summary
 
         if not isinstance(self._subject, Trace):
-            return bundle(self._subject, message=self._subject.message)
+            return beside_widget(self._subject, message=self._subject.message)
         words: dict[str, object] = {"text/plain": trace_summary(self.trace)}
         return words | ({"image/png": poster(self.trace)} if self.trace.n_passes else {})
 
