@@ -44,7 +44,7 @@ struct Worker {
   uint steps;                  // that the task may still take in this pass
   DEVICE Record* records;
   uint counted, opens, fills;
-  uint near, far, far_writes;  // regions of the last linear writes, own and another block's; writes there not yet told
+  uint far, far_writes;        // region of the last linear writes into another block's; writes there not yet told
 };
 
 FUNC bool heap_single(THREAD Worker* w) { return (w->flags & PARAM_SINGLE) != 0u; }
@@ -135,10 +135,6 @@ FUNC void heap_flush_remote(THREAD Worker* w) {
 }
 
 CALL void heap_count_remote(THREAD Worker* w, uint region) {
-  if (w->owner[region] == w->block) {
-    w->near = region;
-    return;
-  }
   if (region != w->far) heap_flush_remote(w);
   w->far = region;
   w->far_writes += 1u;
@@ -148,7 +144,7 @@ CALL void heap_count_remote(THREAD Worker* w, uint region) {
 FUNC void heap_put(THREAD Worker* w, uint loc, Term t) {
   if ((w->flags & (PARAM_COUNT | PARAM_SINGLE)) == PARAM_COUNT) {
     const uint region = loc >> w->region_shift;
-    if (region != w->near) heap_count_remote(w, region);
+    if (w->owner[region] != w->block) heap_count_remote(w, region);
   }
   w->heap[loc] = t;
 }

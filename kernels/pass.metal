@@ -54,6 +54,7 @@ FUNC void pass_event(THREAD Worker* w, DEVICE Event* event, uint root, uint orig
   event->loc = root;
   event->slot = w->slot;
   event->interactions = w->spent;
+  w->counted += w->spent;
   event->cells = w->cells;
   event->codes = w->stop | (w->why << 8) | (w->side << 16) | (origin << 24);
 }
@@ -75,7 +76,6 @@ FUNC void pass_begin(THREAD Worker* w, DEVICE const Params* params, DEVICE Threa
   w->forking = w->forks > 0u;
   w->need = w->need_node = 0u;
   w->counted = w->opens = w->fills = w->target = 0u;
-  w->near = w->region;
   w->far = w->far_writes = 0u;
 }
 

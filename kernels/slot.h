@@ -75,9 +75,10 @@ CALL void slot_read(THREAD Worker* w, uint slot, uint side) {
   w->hand = w->heap[slot] & ~SUB_BIT;
   if (is_born) {
     w->spent += 1u;
-    if ((atomic_or(slot_claim(w, slot), CLAIM_COUNTED) & CLAIM_COUNTED) == 0u) {
-      w->counted += 1u;
-      if ((w->flags & PARAM_COUNT) != 0u) w->rules[term_tag(w->hand) == NAM || term_tag(w->hand) == BJV ? RULE_DUP_NAM : RULE_DUP_NOD] += 1u;
+    if ((atomic_or(slot_claim(w, slot), CLAIM_COUNTED) & CLAIM_COUNTED) != 0u) {
+      w->counted -= 1u;  // another one's: charged to this entry, and counted there
+    } else if ((w->flags & PARAM_COUNT) != 0u) {
+      w->rules[term_tag(w->hand) == NAM || term_tag(w->hand) == BJV ? RULE_DUP_NAM : RULE_DUP_NOD] += 1u;
     }
   }
   slot_return(w);

@@ -56,7 +56,6 @@ def _dispatch(rules: tuple[Rule, ...]) -> str:
         "// generated from kernels/rules",
         "FUNC void step_count(THREAD Worker* w, uint rule) {",
         "  w->spent += 1u;",
-        "  w->counted += 1u;",
         "  if ((w->flags & PARAM_COUNT) != 0u) w->rules[rule] += 1u;",
         "}",
         "",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Final, Literal, get_args
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 from hvm4viz.errors import TraceError
 from hvm4viz.events import EVENT, RESUMABLE, PassRecord, RunEnd, RunHeader
 from hvm4viz.settings import parse_size
+from hvm4viz.trace.changes import Changes
 from hvm4viz.trace.columns import (
     ALL_TABLES,
     FULL_TABLES,
@@ -46,9 +46,6 @@ CHUNK_BYTES: Final = 1 << 20
 CHUNK_PASSES: Final = 4096
 """Pending passes at which they are gathered into a chunk (and written)."""
 
-TABLES_BYTES: Final = 16 << 20
-"""Pending bytes of whole tables, a word a region, at which they are gathered: what is kept of them is far less."""
-
 FLUSH_S: Final = 0.2
 """Longest that an acknowledged pass waits for the next one before both are written, in seconds."""
 
@@ -58,14 +55,10 @@ _Pending = tuple[
     tuple[int, ...],
     _Bytes,
     bytes,
-    bytes,
-    bytes,
-    bytes,
     tuple[tuple[int, int], ...],
     tuple[_Bytes, _Bytes, _Bytes, _Bytes] | None,
 ]
-"""A pass: number, row, events, rules, cells of each region before and after it, cells of each region written remotely,
-regions given; at level ``full`` its operations, changed cells, image and state."""
+"""A pass: number, row, events, rules, regions given; at ``full`` its operations, changed cells, image and state."""
 
 _NOTHING: Final = (b"", b"", b"", b"")
 
@@ -119,13 +112,14 @@ class Recorder:
         self._end: RunEnd | None = None
         self._chunks: list[Chunk] = []
         self._pending: list[_Pending] = []
-        self._pending_bytes = self._tables_bytes = 0
+        self._pending_bytes = 0
         self._bytes = 0
         self._keep = level in ("events", "full")
         self._keyframes: Keyframes | None = None
         self._machine: Watched | None = None
         self._final_state = b""
-        self._cells = b""
+        self._prior_cells = np.empty(0, np.uint32)
+        self._regions: _Regions | None = None
         self._devices: dict[str, int] = {}
         self._flushed_at = time.monotonic()
         self._trace: Trace | None = None
@@ -137,7 +131,8 @@ class Recorder:
             self._chunks = list(prior.chunks)
             self._bytes = sum(map(_size, prior.chunks))
             self._keep = self._keep and not prior.is_cut
-            self._cells = prior.cells.at(-1).astype(np.uint32).tobytes() if prior.n_passes else b""
+            if prior.n_passes:
+                self._prior_cells = prior.cells.at(-1).astype(np.uint32)
             self._devices = {name: number for number, name in enumerate(prior.devices)}
 
     def watch(self, machine: Watched) -> None:
@@ -179,7 +174,10 @@ class Recorder:
             self._keep = False
         if size > CHUNK_BYTES:
             self._seal()
-        cells = record.cells.tobytes()  # which of them changed is found out for many passes at once
+        if self._regions is None:
+            self._regions = _Regions(record.index, self._prior_cells)
+        self._regions.cells.put(record.index, record.cells)
+        self._regions.remote.put(record.index, record.remote)
         # A pass enters by one append, so that an interrupt cannot leave half of it.
         self._pending.append(
             (
@@ -195,20 +193,14 @@ class Recorder:
                 ),
                 events.tobytes() if self._keep or size <= CHUNK_BYTES else _view(events),
                 record.rules.tobytes(),
-                self._cells,
-                cells,
-                record.remote.tobytes(),
                 record.given,
                 more if self._keep else None,
             )
         )
-        self._cells = cells
         self._pending_bytes += size
-        self._tables_bytes += 2 * len(cells)
         self._bytes += size if self._keep else PASS_BYTES
         if (
             self._pending_bytes > CHUNK_BYTES
-            or self._tables_bytes > TABLES_BYTES
             or len(self._pending) >= CHUNK_PASSES
             or (self._writer and (self._sync or time.monotonic() - self._flushed_at > FLUSH_S))
         ):
@@ -254,7 +246,7 @@ class Recorder:
                 self._header,
                 self._end,
                 # What is pending when a run is over is gathered once somebody looks: most runs are never looked at.
-                partial(_all_of, done, self._pending[:], self._region_size, self.level, kept=self._keep),
+                partial(_all_of, done, self._pending[:], self._regions, self._region_size, self.level, kept=self._keep),
                 level=self.level,
                 devices=tuple(self._devices),
                 final_state=self._final_state,
@@ -269,9 +261,13 @@ class Recorder:
         """Gather the pending passes into a chunk."""
         if not self._pending:
             return
-        self._chunks[:] = _all_of(tuple(self._chunks), self._pending, self._region_size, self.level, kept=self._keep)
+        self._chunks[:] = _all_of(
+            tuple(self._chunks), self._pending, self._regions, self._region_size, self.level, kept=self._keep
+        )
+        if self._regions is not None:
+            self._regions.forget(self._pending[-1][0] + 1)
         self._pending = []
-        self._pending_bytes = self._tables_bytes = 0
+        self._pending_bytes = 0
         self._trace = None
         self._write()
 
@@ -293,18 +289,40 @@ class Recorder:
         self._flushed_at = time.monotonic()
 
 
+class _Regions:
+    """Which regions' counts the pending passes changed: cells in use, and cells written remotely."""
+
+    def __init__(self, first: int, cells: NDArray[np.uint32]) -> None:
+        self.cells = Changes(TABLES["cells"], first, cells)
+        self.remote = Changes(TABLES["remote"], first, None)
+
+    def forget(self, end: int) -> None:
+        self.cells.forget(end)
+        self.remote.forget(end)
+
+
 def _all_of(
-    chunks: tuple[Chunk, ...], pending: list[_Pending], region_size: int, level: Level, *, kept: bool
+    chunks: tuple[Chunk, ...],
+    pending: list[_Pending],
+    regions: _Regions | None,
+    region_size: int,
+    level: Level,
+    *,
+    kept: bool,
 ) -> tuple[Chunk, ...]:
     """Return the chunks with what is pending gathered into one more."""
     # An interrupt may have come between gathering and forgetting, the last time: leave out what is gathered already.
     first = chunks[-1].first + chunks[-1].n_passes if chunks else 0
     rest = [item for item in pending if item[0] >= first]
-    return (*chunks, _chunk(first, rest, region_size, level, kept=kept)) if rest else chunks
+    if not rest or regions is None:
+        return chunks
+    return (*chunks, _chunk(first, rest, regions, region_size, level, kept=kept))
 
 
-def _chunk(first: int, pending: list[_Pending], region_size: int, level: Level, *, kept: bool) -> Chunk:
-    _, rows, events, rules, before, cells, remote, given, more = zip(*pending, strict=True)
+def _chunk(
+    first: int, pending: list[_Pending], regions: _Regions, region_size: int, level: Level, *, kept: bool
+) -> Chunk:
+    indices, rows, events, rules, given, more = zip(*pending, strict=True)
     n_rows = len(pending)
     all_events = from_parts(events, EVENT)
     full: dict[str, Ragged] = {}
@@ -318,8 +336,8 @@ def _chunk(first: int, pending: list[_Pending], region_size: int, level: Level, 
         tables={
             "outcomes": count_outcomes(all_events),
             "rules": _dense_counts(rules),
-            "cells": _listed(cells, before, TABLES["cells"]),
-            "remote": _listed(remote, (b"",) * n_rows, TABLES["remote"]),
+            "cells": regions.cells.rows(indices[0], indices[-1] + 1),
+            "remote": regions.remote.rows(indices[0], indices[-1] + 1),
             "given": from_parts(
                 [np.array(pairs, np.uint32).tobytes() if pairs else b"" for pairs in given], TABLES["given"]
             ),
@@ -339,22 +357,6 @@ def _size(chunk: Chunk) -> int:
 def _view(records: NDArray[np.void]) -> bytes | memoryview:
     """Return the bytes of records, if possible without a copy."""
     return records.view(np.uint8).data if records.flags.c_contiguous else records.tobytes()
-
-
-def _listed(after: Sequence[bytes], before: Sequence[bytes], dtype: np.dtype[np.void]) -> Ragged:
-    """List what differs from the table before, of tables of 32-bit words; what a table had not yet is zero."""
-    key, count = dtype.names or ("", "")
-    sizes = np.array([len(part) for part in after]) // 4
-    now = np.frombuffer(b"".join(after), np.uint32)
-    then = np.frombuffer(
-        b"".join(part.ljust(len(table), b"\0") for part, table in zip(before, after, strict=True)), np.uint32
-    )
-    at = np.flatnonzero(now != then)
-    starts = np.cumsum(sizes) - sizes
-    row = np.searchsorted(starts + sizes, at, side="right")
-    offsets = np.zeros(len(after) + 1, np.int64)
-    np.cumsum(np.bincount(row, minlength=len(after)), out=offsets[1:])
-    return Ragged(offsets, {key: (at - starts[row]).astype(np.uint32), count: now[at]})
 
 
 def _dense_counts(rules: tuple[bytes, ...]) -> Ragged:
