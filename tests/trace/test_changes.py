@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from hvm4viz.trace import changes
 from hvm4viz.trace.changes import Changes
-from hvm4viz.trace.columns import TABLES
+from hvm4viz.trace.columns import TABLES, Ragged
 
 CELLS = TABLES["cells"]
 KEY, WORD = CELLS.names or ("", "")
 
+Table = NDArray[np.uint32]
+Listed = list[list[tuple[int, int]]]
 
-def random_tables(rng, n_passes):
+
+def random_tables(rng: np.random.Generator, n_passes: int) -> list[Table]:
     """Tables that grow now and then, of which a few words change each pass."""
-    table, tables = np.zeros(3, np.uint32), []
+    table = np.zeros(3, np.uint32)
+    tables: list[Table] = []
     for _ in range(n_passes):
         if rng.random() < 0.2:
             table = np.concatenate([table, np.zeros(rng.integers(1, 200), np.uint32)])
@@ -26,12 +33,11 @@ def random_tables(rng, n_passes):
     return tables
 
 
-def expected(tables, before):
-    out = []
+def expected(tables: list[Table], before: Table | None) -> Listed:
+    out: Listed = []
     for table in tables:
-        then = np.zeros(table.size, np.uint32) if before is None else np.resize(np.append(before, 0), table.size)
+        then = np.zeros(table.size, np.uint32)
         if before is not None:
-            then = np.zeros(table.size, np.uint32)
             then[: before.size] = before
             before = table
         at = np.flatnonzero(table != then)
@@ -39,16 +45,18 @@ def expected(tables, before):
     return out
 
 
-def listed(rows):
+def listed(rows: Ragged) -> Listed:
     keys, words = rows.column(KEY).tolist(), rows.column(WORD).tolist()
     ends = rows.offsets.tolist()
-    return [list(zip(keys[a:b], words[a:b], strict=True)) for a, b in zip(ends, ends[1:], strict=False)]
+    return [list(zip(keys[a:b], words[a:b], strict=True)) for a, b in pairwise(ends)]
 
 
 @pytest.mark.parametrize("is_each", [False, True])
 @pytest.mark.parametrize("words", [1, 300, 1 << 17])
 @pytest.mark.parametrize("seed", range(4))
-def test_windows_find_what_single_comparisons_find(monkeypatch, seed, words, is_each):
+def test_windows_find_what_single_comparisons_find(
+    monkeypatch: pytest.MonkeyPatch, seed: int, words: int, is_each: bool
+) -> None:
     monkeypatch.setattr(changes, "WINDOW_WORDS", words)
     rng = np.random.default_rng(seed)
     tables = random_tables(rng, 200)
@@ -68,7 +76,7 @@ def test_windows_find_what_single_comparisons_find(monkeypatch, seed, words, is_
     assert listed(kept.rows(first, 205)) == wanted[first - 5 :]
 
 
-def test_a_pass_put_twice_counts_as_the_last_time():
+def test_a_pass_put_twice_counts_as_the_last_time() -> None:
     kept = Changes(CELLS, 0, np.zeros(4, np.uint32))
     kept.put(0, np.array([1, 2, 3, 4], np.uint32))
     kept.put(0, np.array([1, 0, 0, 0], np.uint32))
