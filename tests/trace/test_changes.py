@@ -55,7 +55,7 @@ def listed(rows: Ragged) -> Listed:
 @pytest.mark.parametrize("words", [1, 300, 1 << 17])
 @pytest.mark.parametrize("seed", range(4))
 def test_windows_find_what_single_comparisons_find(
-    monkeypatch: pytest.MonkeyPatch, seed: int, words: int, is_each: bool
+    monkeypatch: pytest.MonkeyPatch, seed: int, words: int, *, is_each: bool
 ) -> None:
     monkeypatch.setattr(changes, "WINDOW_WORDS", words)
     rng = np.random.default_rng(seed)
