@@ -343,7 +343,7 @@ def test_numbers_out_of_their_bounds_are_refused(
     kept.begin(header())
     for each in full_passes([4, 4, 4]):
         kept.on_pass(each)
-    pending = recorder._chunk(0, kept._pending, kept._region_size, "full", kept=True)
+    pending = recorder._chunk(0, kept._pending, kept._regions, kept._region_size, "full", kept=True)
     values = pending.tables[table].records(columns.ALL_TABLES[table]).copy()
     values[name][-1] = value
     pending.tables[table] = columns.Ragged(pending.tables[table].offsets, values)
