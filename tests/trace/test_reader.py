@@ -343,6 +343,7 @@ def test_numbers_out_of_their_bounds_are_refused(
     kept.begin(header())
     for each in full_passes([4, 4, 4]):
         kept.on_pass(each)
+    assert kept._regions is not None
     pending = recorder._chunk(0, kept._pending, kept._regions, kept._region_size, "full", kept=True)
     values = pending.tables[table].records(columns.ALL_TABLES[table]).copy()
     values[name][-1] = value
