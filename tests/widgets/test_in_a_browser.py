@@ -435,6 +435,18 @@ def test_a_narrow_page_stacks_and_shows_everything(browser: Browser, tmp_path: P
         assert small == 0
 
 
+@pytest.mark.parametrize("width", [480, 640, 880, 920, 1000, 1200])
+def test_the_events_fit_beside_or_below_the_heap_at_every_width(browser: Browser, tmp_path: Path, width: int) -> None:
+    with offline(browser, TraceView(shared()), tmp_path) as shown:
+        shown.page.set_viewport_size({"width": width, "height": 900})
+        shown.press(".").settle()
+        over = shown.page.evaluate(
+            "() => { const list = document.querySelector('.hv-events .hv-list'); return list.scrollWidth - list.clientWidth; }"
+        )
+        assert over == 0
+        assert shown.page.evaluate("() => document.documentElement.scrollWidth") <= width
+
+
 @pytest.mark.parametrize(
     ("run", "says"),
     [
@@ -493,6 +505,8 @@ def test_a_busy_kernel_and_one_that_is_gone_are_told_and_what_is_here_goes_on(br
         shown.press("ArrowRight", "ArrowRight", "ArrowLeft").wait(**{"pass": 1}, complete=True)
         free.clear()
         shown.press("End", "ArrowLeft").wait(**{"pass": n - 1}, link="busy", ready=False)
+        assert "contents on their way" in shown.text(".hv-heap .hv-note")
+        assert "still pass " in shown.text(".hv-heap .hv-note")
         hatched = page.evaluate(
             """() => {
                 const strip = document.querySelector('.hv-strip');
