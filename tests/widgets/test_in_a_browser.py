@@ -441,7 +441,8 @@ def test_the_events_fit_beside_or_below_the_heap_at_every_width(browser: Browser
         shown.page.set_viewport_size({"width": width, "height": 900})
         shown.press(".").settle()
         over = shown.page.evaluate(
-            "() => { const it = document.querySelector('.hv-events .hv-list'); return it.scrollWidth - it.clientWidth; }"
+            "() => { const {scrollWidth, clientWidth} = document.querySelector('.hv-events .hv-list');"
+            "return scrollWidth - clientWidth; }"
         )
         assert over == 0
         assert shown.page.evaluate("() => document.documentElement.scrollWidth") <= width
