@@ -560,6 +560,17 @@ def test_a_stall_is_named_and_leads_to_where_it_began(browser: Browser, tmp_path
         assert shown.state("passes") == "20"
 
 
+def test_nobody_is_said_to_wait_where_events_were_not_kept(browser: Browser, tmp_path: Path) -> None:
+    table = hv.load(Path(__file__).parents[2] / "notebooks/programs/shared_table.hvm4")
+    cut = hv.run(table, machine=hv.Machine(fuel=100, fork="off"), trace_limit=16_000)
+    assert cut.trace.dropped
+    assert (cut.trace.deferrals()["closed"] < 0).any()
+    with offline(browser, TraceView(cut, pass_index=cut.trace.n_passes // 2), tmp_path) as shown:
+        said = shown.text(".hv-banner")
+        assert "not kept" in said
+        assert "has waited" not in said
+
+
 def test_a_part_of_a_trace_says_so_and_steps_inside_it(browser: Browser, tmp_path: Path) -> None:
     view = TraceView(shared(), pass_index=4)
     path = view.to_html(tmp_path / "part.html", passes=(3, 7))
