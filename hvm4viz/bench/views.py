@@ -8,7 +8,7 @@ import shutil
 import threading
 import time
 from collections.abc import Generator, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -257,8 +257,9 @@ def served(browser: Any, view: TraceView) -> Generator[Any]:
             self.send_response(200)
             self.send_header("Content-Type", kind)
             self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
+            with suppress(ConnectionError):  # the page may be closed by now
+                self.end_headers()
+                self.wfile.write(body)
 
         def do_GET(self) -> None:
             """Send the page, or the state of the view."""

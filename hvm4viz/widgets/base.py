@@ -11,9 +11,12 @@ import anywidget
 
 _COMMENT: Final = re.compile(r"(^\s*|\s\s)// .*$")
 
-_QUOTE: Final = re.compile(r"[\"'`/]")
+_HARD: Final = re.compile(r"['`/\\]")
+"""What a line has that may hold a pattern, a division or a text with more in it than characters: it stays as it is."""
+
+_TEXT: Final = re.compile(r'("[^"]*")')
 _BLANKS: Final = re.compile(r"\s*([=(){},;:<>?&|!*\[\]])\s*")
-"""Blanks that mean nothing in a line of code, if it has no text, no pattern and no division in it."""
+"""Blanks that mean nothing between texts."""
 
 _CSS_BLANKS: Final = re.compile(r"\s*([{};])\s*")
 """Blanks that mean nothing in a style sheet, wherever they stand."""
@@ -37,4 +40,9 @@ def asset(name: str) -> str:
     lines = [stripped for line in lines if (stripped := _COMMENT.sub("", line).strip())]
     if name.endswith(".css"):
         return _CSS_BLANKS.sub(r"\1", "\n".join(lines))
-    return "\n".join(line if _QUOTE.search(line) else _BLANKS.sub(r"\1", line) for line in lines)
+    return "\n".join(line if _HARD.search(line) else _dense(line) for line in lines)
+
+
+def _dense(line: str) -> str:
+    parts = _TEXT.split(line)
+    return "".join(part if i % 2 else _BLANKS.sub(r"\1", part) for i, part in enumerate(parts))

@@ -89,6 +89,44 @@ function lowerBound(list, value, lo = 0, hi = list.length) {
   return lo;
 }
 
+function find(list, value) {
+  const i = lowerBound(list, value);
+  return list[i] === value ? i : -1;
+}
+
+const ratio = () => window.devicePixelRatio || 1;
+
+function fitCanvas(canvas, width, height) {
+  canvas.style.height = `${height}px`;
+  canvas.width = Math.round(width * ratio());
+  canvas.height = Math.round(height * ratio());
+}
+
+// The pen of a canvas, wiped clean: in CSS pixels.
+function penOf(canvas) {
+  const pen = canvas.getContext("2d");
+  pen.setTransform(ratio(), 0, 0, ratio(), 0, 0);
+  pen.clearRect(0, 0, canvas.width, canvas.height);
+  return pen;
+}
+
+function ink(pen, color, wide, dash = []) {
+  Object.assign(pen, { strokeStyle: color, lineWidth: wide });
+  pen.setLineDash(dash);
+}
+
+function line(pen, x0, y0, x1, y1) {
+  pen.beginPath();
+  pen.moveTo(x0, y0);
+  pen.lineTo(x1, y1);
+  pen.stroke();
+}
+
+// Text that is only touched when it changes, and whole in the tip.
+function retell(node, text) {
+  if (node.textContent !== text) node.textContent = node.title = text;
+}
+
 function rgb(hex) {
   return [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));
 }
@@ -792,6 +830,22 @@ class Terms {
 
 // ---------------------------------------------------------------- Statuses of cells
 
+// Statuses of cells at the start of pass q from what a pass leaves in them; returns which have a role in the protocol and
+// need a closer look. Bare arrays, and the same reads for every cell: a browser compiles this once, and not again when a
+// cell takes a way that none took before.
+function settle(k, end, q, cells, words, known, places, first, seenAt, doneAt, roleAt, status) {
+  const apart = [], { none, freed, idle, reduced, sub } = STATUS;
+  for (; k < end; k += 1) {
+    const i = places ? places[cells[k] - first] : find(known, cells[k]);
+    if (i < 0) continue;
+    const low = words[2 * k] | 0, high = words[2 * k + 1] | 0;
+    const full = doneAt[i] < q ? reduced : idle, empty = seenAt[i] > q ? none : freed;
+    status[i] = high < 0 ? sub : high | low ? full : empty;
+    if (roleAt[i]) apart.push(k);
+  }
+  return apart;
+}
+
 // One byte a cell for the pass at hand; a step to the next pass touches only what changes.
 class Grid {
   constructor(store) {
@@ -829,9 +883,7 @@ class Grid {
 
   index(loc) {
     if (!this.n) return -1;
-    if (this.at) return this.at[loc - this.first] ?? -1;
-    const i = lowerBound(this.cells, loc);
-    return this.cells[i] === loc ? i : -1;
+    return this.at ? this.at[loc - this.first] ?? -1 : find(this.cells, loc);
   }
 
   // Whether a cell holds a word of the protocol: always, or as long as what it holds looks like an application.
@@ -924,41 +976,47 @@ class Grid {
 
   // Goes over what the passes between changed, and looks at no other cell.
   walk(q) {
-    const { store, seenAt, doneAt, roleAt, status, at: places, first } = this, lo = Math.min(this.p, q), hi = Math.max(this.p, q), back = q < this.p;
-    if (store.workBetween(lo, hi) > this.n / 32) this.dirty = null;
-    const { dirty } = this;
+    const { store } = this, lo = Math.min(this.p, q), hi = Math.max(this.p, q), back = q < this.p;
+    if (store.workBetween(lo, hi) > this.n / 16) this.dirty = null;
     for (let m = back ? hi - 1 : lo; store.full && m >= lo && m < hi; m += back ? -1 : 1) {
-      const { w, lo: from, hi: stop } = store.deltas(m), cells = w.delta_cell, words = back ? w.delta_before : w.delta_after;
-      for (let k = from; k < stop; k += 1) {
-        const i = places ? places[cells[k] - first] ?? -1 : this.index(cells[k]);
-        if (i < 0) continue;
-        const high = words[2 * k + 1];
-        if (roleAt[i]) status[i] = this.held(i, q, words[2 * k], high);
-        else if (high >>> 31) status[i] = STATUS.sub;
-        else if (high || words[2 * k]) status[i] = doneAt[i] < q ? STATUS.reduced : STATUS.idle;
-        else status[i] = seenAt[i] > q ? STATUS.none : STATUS.freed;
-        dirty?.push(i);
-      }
+      const { w, lo: from, hi: stop } = store.deltas(m);
+      this.rewrite(w.delta_cell, w[back ? "delta_before" : "delta_after"], from, stop, q);
     }
     for (let m = lo; m <= Math.min(hi, store.n - 1); m += 1) {
       const events = store.events(m);
-      for (let k = events?.lo ?? 0; k < (events?.hi ?? 0); k += 1) {
-        const i = this.index(events.w.loc[k]), slot = events.w.slot[k], j = slot ? this.index(slot) : -1;
-        if (i >= 0) this.touch(i, q);
-        if (j >= 0) this.touch(j, q);
-      }
+      if (events) this.visit(events.w.loc, events.w.slot, events.lo, events.hi, q);
     }
     this.p = q;
     return true;
   }
 
+  // Statuses of the cells that a pass changes, from their words.
+  rewrite(cells, words, from, stop, q) {
+    const { first, size, at: places, cells: known } = this, end = lowerBound(cells, first + size, from, stop);
+    const apart = settle(lowerBound(cells, first, from, stop), end, q, cells, words, known, places, first, this.seenAt, this.doneAt, this.roleAt, this.status);
+    for (const k of apart) {
+      const i = this.index(cells[k]);
+      this.status[i] = this.held(i, q, words[2 * k], words[2 * k + 1]);
+    }
+    for (let k = from; this.dirty && k < end; k += 1) this.dirty.push(this.index(cells[k]));
+  }
+
+  // Statuses of the cells that events name.
+  visit(locs, slots, from, stop, q) {
+    for (let k = from; k < stop; k += 1) {
+      this.touch(this.index(locs[k]), q);
+      if (slots[k]) this.touch(this.index(slots[k]), q);
+    }
+  }
+
   // Status of a cell whose word stays what it is; one that did not show until now holds nothing.
   touch(i, p) {
-    const { status } = this;
-    this.dirty?.push(i);
-    if (this.seenAt[i] > p) status[i] = STATUS.none;
-    else if (status[i] === STATUS.none && this.store.full) status[i] = this.roleAt[i] ? STATUS.idle : STATUS.freed;
-    else if (status[i] <= STATUS.reduced && status[i] !== STATUS.freed) status[i] = this.doneAt[i] < p && !this.isProtocol(i) ? STATUS.reduced : STATUS.idle;
+    if (i < 0) return;
+    const was = this.status[i], done = this.doneAt[i] < p && !this.isProtocol(i);
+    if (this.dirty) this.dirty.push(i);
+    this.status[i] = this.seenAt[i] > p ? STATUS.none
+      : was === STATUS.none && this.store.full ? (this.roleAt[i] ? STATUS.idle : STATUS.freed)
+      : was > STATUS.reduced || was === STATUS.freed ? was : done ? STATUS.reduced : STATUS.idle;
   }
 
   // Takes away what overlay has put over the cells.
@@ -1207,10 +1265,7 @@ class Overview {
   resize(width) {
     this.width = Math.max(width - this.left - 10, 40);
     this.height = this.view.small ? 44 : 64;
-    const ratio = window.devicePixelRatio || 1, high = this.top + this.height + 16;
-    this.canvas.style.height = `${high}px`;
-    this.canvas.width = Math.round(width * ratio);
-    this.canvas.height = Math.round(high * ratio);
+    fitCanvas(this.canvas, width, this.top + this.height + 16);
     this.image = null;
     this.refresh();
     this.draw();
@@ -1225,10 +1280,7 @@ class Overview {
   }
 
   draw() {
-    const pen = this.canvas.getContext("2d"), ratio = window.devicePixelRatio || 1, { theme } = this.view;
-    pen.setTransform(ratio, 0, 0, ratio, 0, 0);
-    const wide = this.canvas.width / ratio, high = this.canvas.height / ratio;
-    pen.clearRect(0, 0, wide, high);
+    const pen = penOf(this.canvas), { theme } = this.view, wide = this.canvas.width / ratio(), high = this.canvas.height / ratio();
     pen.font = theme.font(10);
     const { left, top, width, height, map, range } = this;
     if (!this.store.n) {
@@ -1249,7 +1301,7 @@ class Overview {
       this.still ||= el("canvas");
       this.still.width = this.canvas.width;
       this.still.height = this.canvas.height;
-      this.drawStill(this.still.getContext("2d"), ratio);
+      this.drawStill(penOf(this.still));
     }
     pen.drawImage(this.still, 0, 0, wide, high);
     this.marks(pen);
@@ -1257,9 +1309,8 @@ class Overview {
   }
 
   // What stays while the playhead moves: map, lines, axes.
-  drawStill(pen, ratio) {
+  drawStill(pen) {
     const { left, top, width, height, range } = this, { theme } = this.view;
-    pen.setTransform(ratio, 0, 0, ratio, 0, 0);
     pen.font = theme.font(10);
     pen.fillStyle = theme.zero;
     pen.fillRect(left, top, width, height);
@@ -1362,13 +1413,8 @@ class Overview {
     const { theme } = this.view, { p } = this.side, { range, top, height } = this;
     const bar = (at, color, wide, dash = []) => {
       if (at < range.p0 || at > range.p1) return;
-      pen.strokeStyle = color;
-      pen.lineWidth = wide;
-      pen.setLineDash(dash);
-      pen.beginPath();
-      pen.moveTo(this.x(at), 2);
-      pen.lineTo(this.x(at), top + height);
-      pen.stroke();
+      ink(pen, color, wide, dash);
+      line(pen, this.x(at), 2, this.x(at), top + height);
       pen.setLineDash([]);
     };
     const { meta } = this.store;
@@ -1410,7 +1456,7 @@ class Overview {
       zoomed ? `passes ${count(this.range.p0)}–${count(this.range.p1 - 1)}` : "",
     ];
     const text = parts.filter(Boolean).join(" · ");
-    if (this.note.textContent !== text) this.note.textContent = this.note.title = text;
+    retell(this.note, text);
     this.say(`${this.label(this.what)} by region and pass. ${text}`);
   }
 
@@ -1629,6 +1675,18 @@ class List {
 
 // ---------------------------------------------------------------- The heap
 
+// Gives each run of cells i to stop a pixel, from the one at `at` on: the colour of its highest code. Returns where it ends.
+function paintRuns(data, at, codes, odd, lut, per, i, stop) {
+  while (i < stop) {
+    const end = Math.min(i + per, stop), side = odd[i];
+    let best = 0;
+    for (; i < end; i += 1) if (codes[i] > best) best = codes[i];
+    data[at] = lut[2 * best + side];
+    at += 1;
+  }
+  return at;
+}
+
 const HEAP_VIEWS = ["cells", "regions", "net", "table"];
 
 class Heap {
@@ -1665,7 +1723,7 @@ class Heap {
     this.canvas = el("canvas", "hv-canvas", "", this.scroll);
     this.canvas.setAttribute("role", "img");
     this.spacer = el("div", "hv-spacer", "", this.scroll);
-    hear(this.scroll, "scroll", () => this.draw());
+    hear(this.scroll, "scroll", () => (this.measure(), this.draw()));
     hear(this.canvas, "click", (event) => this.click(event));
     hear(this.canvas, "dblclick", (event) => this.expand(event));
     hear(this.canvas, "pointermove", (event) => this.hover(event));
@@ -1722,6 +1780,7 @@ class Heap {
     this.graph = null;
     this.layoutKey = "";
     this.refresh();
+    if (this.side.sel !== null) this.reveal(this.grid.index(this.side.sel));
   }
 
   zoom(factor) {
@@ -1738,18 +1797,15 @@ class Heap {
   fit() {
     this.zoomed = 1;
     this.layoutKey = "";
-    this.arrange();
     this.scroll.scrollTop = 0;
+    this.arrange();
     this.draw();
   }
 
   resize(width, height) {
     Object.assign(this, { width, height });
-    const ratio = window.devicePixelRatio || 1;
     this.canvas.style.width = `${width}px`;
-    this.canvas.style.height = `${height}px`;
-    this.canvas.width = Math.round(width * ratio);
-    this.canvas.height = Math.round(height * ratio);
+    fitCanvas(this.canvas, width, height);
     this.layoutKey = "";
     this.refresh();
   }
@@ -1792,7 +1848,13 @@ class Heap {
       else this.arrangeBlocks();
     }
     if (this.kind === "regions") this.arrangeRegions();
-    this.spacer.style.height = `${Math.max(this.high - height, 0)}px`;
+    this.measure();
+  }
+
+  // Makes room for all that is drawn, and reads where it is scrolled to: reading makes a browser lay the page out.
+  measure() {
+    this.spacer.style.height = `${Math.max(this.high - this.height, 0)}px`;
+    this.scrolled = this.scroll.scrollTop;
   }
 
   // Regions one after another like words of a text, each with its cells in rows.
@@ -1915,7 +1977,9 @@ class Heap {
   reveal(i) {
     if (this.kind !== "cells" || i < 0 || !this.blocks) return;
     const { y, h } = this.at(i);
-    if (y < this.scroll.scrollTop + 14 || y + h > this.scroll.scrollTop + this.height) this.scroll.scrollTop = Math.max(y - this.height / 2, 0);
+    if (y >= this.scrolled + 14 && y + h <= this.scrolled + this.height) return;
+    this.scroll.scrollTop = Math.max(y - this.height / 2, 0);
+    this.measure();
   }
 
   // --- drawing
@@ -1927,10 +1991,7 @@ class Heap {
       this.list.draw();
       return this.explain();
     }
-    const pen = this.canvas.getContext("2d"), ratio = window.devicePixelRatio || 1;
-    this.scrolled = this.scroll.scrollTop;
-    pen.setTransform(ratio, 0, 0, ratio, 0, 0);
-    pen.clearRect(0, 0, this.width, this.height);
+    const pen = penOf(this.canvas);
     pen.textBaseline = "middle";
     if (this.kind === "net") {
       this.drawNet(pen);
@@ -1954,7 +2015,7 @@ class Heap {
     const { meta } = this.store;
     if (!this.store.n) return "0 passes: nothing was run";
     if (!meta.n_events) return meta.dropped ? this.store.uncut() : `this trace was recorded at level ${meta.level}: it holds counts, no cells; record='events' or 'full' shows them`;
-    return this.store.seen ? "no cell of these regions is ever in use" : this.store.heavy ? "cells are not loaded" : "loading…";
+    return this.store.seen ? "no cell of these regions is ever in use" : this.store.heavy ? "the cells are not loaded: the line above the panes loads them" : "loading…";
   }
 
   explain() {
@@ -1964,7 +2025,7 @@ class Heap {
       if (grid.n) parts.push(plural(grid.n, "cell"));
       if (this.flat && this.kind === "cells" && this.per > 1) parts.push(`a pixel = ${this.per} cells`);
       if (!store.full && store.n) parts.push("record='full' shows cell contents");
-      else if (store.full && !grid.complete) parts.push("contents on their way");
+      else if (store.full && !grid.complete && !store.heavy) parts.push(grid.p >= 0 && grid.p !== this.side.p ? `still pass ${count(grid.p)}: contents on their way` : "contents on their way");
     } else if (this.kind === "regions") {
       parts.push(plural(store.meta.n_regions, "region"), `of ${plural(store.meta.region_size, "cell")}`);
     } else if (this.netNote) {
@@ -1977,10 +2038,7 @@ class Heap {
       parts.unshift("what differs is on its way");
     }
     const text = parts.join(" · ");
-    if (this.note.textContent !== text) {
-      this.note.textContent = text;
-      this.note.title = text;
-    }
+    retell(this.note, text);
     const say = `${this.kind} of the heap at pass ${this.side.p}. ${text}`;
     if (this.canvas.getAttribute("aria-label") !== say) voice(this.canvas, say);
   }
@@ -2041,7 +2099,7 @@ class Heap {
   drawBox(pen, i, x, y, marked) {
     const { grid, store, w, h } = this, { theme } = this.view, status = grid.status[i], loc = grid.cells[i];
     const [bx, by, bw, bh] = [x + 2.5, y + 2.5, w - 7, h - 7];
-    const diff = grid.diff && !this.side.index ? grid.diff.codes[i] : 0;
+    const differing = grid.diff && !this.side.index, diff = differing ? grid.diff.codes[i] : 0;
     pen.lineWidth = 1;
     if (!status && !diff) {
       pen.strokeStyle = theme.line;
@@ -2053,10 +2111,15 @@ class Heap {
       pen.fillText(String(loc), bx + 4, by + 8);
       return;
     }
-    pen.fillStyle = marked ? theme.markFill : theme.box[status];
+    pen.fillStyle = marked ? theme.markFill : differing ? theme.mix(diff ? DIFF_COLORS[diff] : theme.quiet, 0.3) : theme.box[status];
     pen.fillRect(bx, by, bw, bh);
-    theme.cue(pen, status, bx, by, bw, bh);
-    if (this.colorBy !== "status") {
+    if (differing) {
+      ink(pen, diff ? DIFF_COLORS[diff] : theme.line, diff ? 2 : 1);
+      pen.strokeRect(bx, by, bw, bh);
+    } else {
+      theme.cue(pen, status, bx, by, bw, bh);
+    }
+    if (this.colorBy !== "status" && !differing) {
       pen.fillStyle = this.fillOf(i);
       pen.fillRect(bx + 1, by + bh - 4, bw - 2, 3);
     }
@@ -2072,7 +2135,7 @@ class Heap {
       pen.font = theme.font(12, true);
       pen.fillStyle = theme.text;
       pen.textAlign = "right";
-      pen.fillText(DIFF_SIGNS[diff], bx + bw - 14, by + 9);
+      pen.fillText(DIFF_SIGNS[diff], bx + bw - 4, by + 9);
       pen.textAlign = "left";
     }
     const word = store.word(loc, this.side.p);
@@ -2118,9 +2181,7 @@ class Heap {
           const to = this.at(j), up = to.y <= from.y, level = to.y === from.y;
           const x0 = from.x + from.w / 2 - 2, y0 = up ? from.y + 2 : from.y + from.h - 5;
           const x1 = to.x + to.w / 2 + (up ? 8 : -2), y1 = up && !level ? to.y + to.h - 4 : to.y + 2;
-          pen.strokeStyle = chosen ? theme.text : bound ? theme.subText : theme.pointer;
-          pen.lineWidth = chosen ? 1.8 : 1;
-          pen.setLineDash(bound ? [4, 3] : []);
+          ink(pen, chosen ? theme.text : bound ? theme.subText : theme.pointer, chosen ? 1.8 : 1, bound ? [4, 3] : []);
           pen.beginPath();
           pen.moveTo(x0, y0);
           const bend = level ? clamp(Math.abs(x1 - x0) / 12, 10, 15) : Math.max(Math.abs(y1 - y0) / 2, 10), side = up ? -1 : 1;
@@ -2155,13 +2216,8 @@ class Heap {
       if (i < 0 || j < 0) continue;
       const a = this.at(i), b = this.at(j), x0 = a.x + a.w / 2 - 2, y0 = a.y + a.h / 2, x1 = b.x + b.w / 2 - 2, y1 = b.y + b.h / 2;
       const part = boxes ? 0.78 : 1, xe = x0 + (x1 - x0) * part, ye = y0 + (y1 - y0) * part;
-      pen.strokeStyle = theme.deferredLine;
-      pen.lineWidth = boxes ? 2 : 1.2;
-      pen.setLineDash(boxes ? [6, 3] : []);
-      pen.beginPath();
-      pen.moveTo(x0, y0);
-      pen.lineTo(xe, ye);
-      pen.stroke();
+      ink(pen, theme.deferredLine, boxes ? 2 : 1.2, boxes ? [6, 3] : []);
+      line(pen, x0, y0, xe, ye);
       pen.setLineDash([]);
       this.arrow(pen, xe, ye, Math.atan2(y1 - y0, x1 - x0), theme.deferredLine, boxes ? 8 : 6);
     }
@@ -2217,18 +2273,13 @@ class Heap {
     if (this.pixels?.width !== wide || this.pixels.height !== tall) this.pixels = new ImageData(wide, tall);
     const lut = this.view.theme.raster(this.rasterLut()), data = new Uint32Array(this.pixels.data.buffer);
     const start = line0 * columns, stop = Math.min((line0 + tall) * columns, grid.n);
-    const paint = (at) => {
-      const from = start + at * per, end = Math.min(from + per, stop);
-      let best = 0;
-      for (let i = from; i < end; i += 1) if (codes[i] > best) best = codes[i];
-      data[at] = lut[2 * best + odd[from]];
-    };
     if (few) {
-      for (const i of few) if (i >= start && i < stop) paint(Math.floor((i - start) / per));
+      for (const i of few) {
+        const at = Math.floor((i - start) / per), from = start + at * per;
+        if (i >= start && i < stop) paintRuns(data, at, codes, odd, lut, per, from, Math.min(from + per, stop));
+      }
     } else {
-      const size = Math.ceil((stop - start) / per);
-      for (let at = 0; at < size; at += 1) paint(at);
-      data.fill(0, size);
+      data.fill(0, paintRuns(data, 0, codes, odd, lut, per, start, stop));
     }
     this.image ||= el("canvas");
     if (this.image.width !== wide || this.image.height !== tall) Object.assign(this.image, { width: wide, height: tall });
@@ -2309,12 +2360,8 @@ class Heap {
       const [home, owner] = key.split(",").map(Number);
       if (home === owner || home < r0 || home >= r1 || owner < r0 || owner >= r1) continue;
       const a = place(home), b = place(owner), x0 = a.x + w / 2, y0 = a.y + h / 2, x1 = b.x + w / 2, y1 = b.y + h / 2;
-      pen.strokeStyle = theme.deferredLine;
-      pen.lineWidth = clamp(1 + Math.log2(n), 1, clamp(w / 8, 1, 5));
-      pen.beginPath();
-      pen.moveTo(x0, y0);
-      pen.lineTo(x1, y1);
-      pen.stroke();
+      ink(pen, theme.deferredLine, clamp(1 + Math.log2(n), 1, clamp(w / 8, 1, 5)));
+      line(pen, x0, y0, x1, y1);
       this.arrow(pen, x1, y1, Math.atan2(y1 - y0, x1 - x0), theme.deferredLine, clamp(w / 3, 3, 9));
     }
   }
@@ -2337,9 +2384,7 @@ class Heap {
     this.net = this.graph.nodes;
     this.netNote = `${plural(this.net.length, "cell")} from cell ${root}${this.graph.cut ? "; double-click a stub (…) to go on" : ""}`;
     for (const [a, b, bound] of this.graph.edges) {
-      pen.strokeStyle = bound ? theme.subText : theme.pointer;
-      pen.lineWidth = 1.2;
-      pen.setLineDash(bound ? [4, 3] : []);
+      ink(pen, bound ? theme.subText : theme.pointer, 1.2, bound ? [4, 3] : []);
       pen.beginPath();
       pen.moveTo(a.x, a.y + 12);
       pen.bezierCurveTo(a.x, (a.y + b.y) / 2 + 6, b.x, (a.y + b.y) / 2 - 6, b.x, b.y - 12);
@@ -2419,7 +2464,7 @@ class Heap {
       });
     });
     this.high = 44 + (levels.length - 1) * step;
-    this.spacer.style.height = `${Math.max(this.high - this.height, 0)}px`;
+    this.measure();
   }
 
   // --- the table
@@ -2602,9 +2647,8 @@ class Theme {
 
   // The second cue of a status: outline, dot, hatch, double edge, cross, sign.
   cue(pen, status, x, y, w, h) {
-    pen.lineWidth = status === STATUS.frontier || status === STATUS.deferred || status === STATUS.error ? 2 : 1;
-    pen.strokeStyle = status === STATUS.deferred ? this.deferredLine : this.status[status];
-    pen.setLineDash(status === STATUS.freed ? [2, 2] : []);
+    const strong = status === STATUS.frontier || status === STATUS.deferred || status === STATUS.error;
+    ink(pen, status === STATUS.deferred ? this.deferredLine : this.status[status], strong ? 2 : 1, status === STATUS.freed ? [2, 2] : []);
     pen.strokeRect(x, y, w, h);
     pen.setLineDash([]);
     if (status === STATUS.sub) pen.strokeRect(x + 2.5, y + 2.5, w - 5, h - 5);
@@ -2616,12 +2660,8 @@ class Theme {
     }
     if (status === STATUS.deferred) this.hatch(pen, x, y, w, h, 7);
     if (status === STATUS.freed) {
-      pen.beginPath();
-      pen.moveTo(x + w - 9, y + 3);
-      pen.lineTo(x + w - 3, y + 9);
-      pen.moveTo(x + w - 3, y + 3);
-      pen.lineTo(x + w - 9, y + 9);
-      pen.stroke();
+      line(pen, x + w - 9, y + 3, x + w - 3, y + 9);
+      line(pen, x + w - 3, y + 3, x + w - 9, y + 9);
     }
     if (status === STATUS.error) {
       pen.fillStyle = this.errorText;
@@ -2654,14 +2694,8 @@ class Theme {
     if (status === STATUS.reduced) pen.fillRect(x + w / 2 - 1, y + h / 2 - 1, 2, 2);
     if (status === STATUS.sub) pen.strokeRect(x + 1.5, y + 1.5, w - 3, h - 3);
     if (status === STATUS.freed || status === STATUS.deferred) {
-      pen.beginPath();
-      pen.moveTo(x, y + h);
-      pen.lineTo(x + w, y);
-      if (status === STATUS.freed) {
-        pen.moveTo(x, y);
-        pen.lineTo(x + w, y + h);
-      }
-      pen.stroke();
+      line(pen, x, y + h, x + w, y);
+      if (status === STATUS.freed) line(pen, x, y, x + w, y + h);
     }
     if (status === STATUS.error) pen.fillRect(x + w / 2 - 0.5, y + 1, 1.5, h - 2);
   }
@@ -2907,27 +2941,20 @@ class Events {
   // Makes up the list: of one pass, of all deferrals, or of all events that are here.
   refresh() {
     const { store, p } = this.view.main, { meta } = store;
-    const wanted = this.kind ? meta.outcomes.indexOf(this.kind) : -1;
-    const rows = [];
-    let note = "";
+    const wanted = this.kind ? meta.outcomes.indexOf(this.kind) : -1, all = store.windows.length === store.cuts?.length;
+    let note = all || store.whole ? "" : "of the passes that are loaded";
     if (this.mode === "deferrals") {
-      for (const [w, i] of store.deferrals()) rows.push({ w, i, wait: true });
-      note = store.whole || store.windows.length === store.cuts?.length ? plural(rows.length, "deferral") : `${plural(rows.length, "deferral")} of the passes that are loaded`;
-      this.rows = rows;
+      this.rows = store.deferrals().map(([w, i]) => ({ w, i, wait: true }));
+      note = `${plural(this.rows.length, "deferral")} ${note}`;
     } else {
-      const passes = this.mode === "pass" ? [p] : null;
-      const add = (at) => {
-        const events = this.mode === "pass" ? store.events(at) : null;
+      if (this.mode === "pass") {
+        const events = store.events(p);
+        this.rows = [];
         for (let i = events?.lo ?? 0; i < (events?.hi ?? 0); i += 1) {
-          if (wanted < 0 || events.w.outcome[i] === wanted) rows.push({ w: events.w, i, p: at });
+          if (wanted < 0 || events.w.outcome[i] === wanted) this.rows.push({ w: events.w, i, p });
         }
-      };
-      if (passes) {
-        passes.forEach(add);
-        this.rows = rows;
       } else {
         this.rows = this.all(wanted);
-        note = store.windows.length === store.cuts?.length ? "" : "of the passes that are loaded";
       }
       const n = this.rows.length;
       note = `${plural(n, "event")} ${this.mode === "pass" ? `in pass ${count(p)}` : note}`;
@@ -2936,7 +2963,7 @@ class Events {
       else if (this.mode === "pass" && p >= meta.events_until) note = `events were kept up to pass ${count(meta.events_until - 1)}; counters go on`;
       else if (this.mode === "pass" && !store.isCached(p)) note = "on its way";
     }
-    if (this.note.textContent !== note) this.note.textContent = note;
+    retell(this.note, note.trim());
     this.list.draw();
   }
 
@@ -3495,7 +3522,7 @@ class View {
   layout() {
     const width = this.host.clientWidth;
     if (!width || this.closed) return;
-    this.root.dataset.narrow = String(width < 760);
+    this.root.dataset.narrow = String(width < 900);
     this.theme.read();
     this.events.list.measure();
     this.stripWide = this.strip.clientWidth;
@@ -3514,13 +3541,19 @@ class View {
     this.update();
   }
 
-  // Draws everything again, at most once a frame.
+  // Draws everything again, at most once a frame: right after the event at hand, unless this frame has been drawn already.
   update() {
     if (this.drawing || this.closed) return;
-    this.drawing = requestAnimationFrame(() => {
-      this.drawing = 0;
-      if (!this.closed) this.draw();
-    });
+    this.drawing = true;
+    const draw = () => {
+      this.drawing = false;
+      if (this.closed) return;
+      this.drawn = true;
+      requestAnimationFrame(() => (this.drawn = false));
+      this.draw();
+    };
+    if (this.drawn) requestAnimationFrame(draw);
+    else queueMicrotask(draw);
   }
 
   draw() {
@@ -3559,27 +3592,17 @@ class View {
 
   // Below the slider: what is not here, where hits and bookmarks are, and where the recording ends.
   drawStrip() {
-    const { strip, main: { store } } = this, wide = this.stripWide, ratio = window.devicePixelRatio || 1;
-    const key = [wide, ratio, store.version, this.theme.key, this.search.job, this.search.hits.length, this.bookmarks.length].join();
+    const { strip, main: { store } } = this, wide = this.stripWide;
+    const key = [wide, ratio(), store.version, this.theme.key, this.search.job, this.search.hits.length, this.bookmarks.length].join();
     if (!wide || !store.n || this.stripKey === key) return;
     this.stripKey = key;
-    strip.width = Math.round(wide * ratio);
-    strip.height = Math.round(8 * ratio);
-    const pen = strip.getContext("2d"), inset = 8, x = (p) => inset + (p / store.n) * (wide - 2 * inset);
-    pen.scale(ratio, ratio);
-    if (store.cuts && !(store.whole && store.windows.length >= store.cuts.length)) {
-      pen.fillStyle = this.theme.quiet;
-      for (let k = 0; k < store.cuts.length; k += 1) {
-        if (store.isCached(store.cuts[k])) continue;
-        const x0 = x(store.cuts[k]), x1 = x(store.cuts[k + 1] ?? store.n);
-        for (let at = x0; at < x1; at += 4) pen.fillRect(at, 0, Math.min(2, x1 - at), 5);
-      }
-    }
-    if (store.meta.kept) {
-      pen.fillStyle = this.theme.quiet;
-      for (const [a, b] of [[0, store.meta.kept[0]], [store.meta.kept[1], store.n]]) {
-        for (let at = x(a); at < x(b); at += 4) pen.fillRect(at, 0, Math.min(2, x(b) - at), 5);
-      }
+    fitCanvas(strip, wide, 8);
+    const pen = penOf(strip), inset = 8, x = (p) => inset + (p / store.n) * (wide - 2 * inset), { cuts, meta: { kept } } = store;
+    const missing = kept ? [[0, kept[0]], [kept[1], store.n]]
+      : (cuts || []).map((p, k) => [p, cuts[k + 1] ?? store.n]).filter(([p]) => !store.isCached(p));
+    pen.fillStyle = this.theme.quiet;
+    for (const [a, b] of missing) {
+      for (let at = x(a); at < x(b); at += 4) pen.fillRect(at, 0, Math.min(2, x(b) - at), 5);
     }
     pen.fillStyle = this.theme.hit;
     for (const p of this.search.ticks(this.main)) pen.fillRect(x(p) - 0.5, 0, 1.5, 7);
@@ -3595,8 +3618,12 @@ class View {
   watch() {
     const { store, p } = this.main, { meta } = store, say = [];
     let act = null, label = "Go there";
-    const oldest = store.waits(p).reduce((a, b) => (a && a.opened <= b.opened ? a : b), null);
-    if (store.counters?.again[p] || (p > 0 && p < store.n && store.counters?.again[p - 1])) {
+    const told = !meta.dropped || p < meta.events_until;       // after the cut, nobody knows who still waits
+    const oldest = told ? store.waits(p).reduce((a, b) => (a && a.opened <= b.opened ? a : b), null) : null;
+    if (store.heavy) {
+      say.push(`its ${count(meta.n_cells)} cells take up to ${(CELL_BYTES * meta.n_cells / 2 ** 30).toFixed(1)} GiB of the browser's memory: load anyway`);
+      [act, label] = [() => store.loadAnyway(), "Load the cells"];
+    } else if (store.counters?.again[p] || (p > 0 && p < store.n && store.counters?.again[p - 1])) {
       let first = p;
       while (first > 0 && store.counters.again[first]) first -= 1;
       say.push(`no progress since pass ${count(first)}: the same frontier again`);
@@ -3604,14 +3631,9 @@ class View {
     } else if (oldest && p - oldest.opened > STALL_AGE) {
       say.push(`the task of cell ${oldest.loc} has waited ${plural(p - oldest.opened, "pass", "passes")} for slot ${oldest.slot}, since pass ${count(oldest.opened)}`);
       act = () => (this.seek(oldest.opened), this.select(oldest.loc));
-    } else if (store.heavy) {
-      say.push(`its ${count(meta.n_cells)} cells take up to ${(CELL_BYTES * meta.n_cells / 2 ** 30).toFixed(1)} GiB of the browser's memory: load anyway`);
-      [act, label] = [() => store.loadAnyway(), "Load the cells"];
-    } else if (meta.status !== "done" && p >= store.n) {
-      say.push(`the recording ends here: ${meta.status.replace("_", " ")}`);
-    } else if (meta.dropped && p >= meta.events_until && p < store.n) {
-      say.push(store.uncut());
     }
+    if (meta.status !== "done" && p >= store.n) say.push(`the recording ends here: ${meta.status.replace("_", " ")}`);
+    else if (!told && p < store.n) say.push(store.uncut());
     const failure = [...store.failed.values()][0];
     if (failure && this.channel.state !== "gone") say.push(failure);
     const text = visible(say.join("; "));
@@ -3642,7 +3664,7 @@ class View {
   say(text) {
     this.said = 0;
     this.speak(text);
-    this.hitNote.textContent = this.hitNote.title = text;
+    retell(this.hitNote, text);
   }
 
   // State for tests and for whoever scripts a page.
@@ -3970,7 +3992,7 @@ class View {
 
   searched() {
     const { search } = this, at = search.at >= 0 ? `${count(search.at + 1)} of ` : "";
-    this.hitNote.textContent = this.hitNote.title = search.note ? visible(`${at}${search.note}`) : "";
+    retell(this.hitNote, search.note ? visible(`${at}${search.note}`) : "");
     this.update();
   }
 

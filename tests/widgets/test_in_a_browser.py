@@ -435,6 +435,19 @@ def test_a_narrow_page_stacks_and_shows_everything(browser: Browser, tmp_path: P
         assert small == 0
 
 
+@pytest.mark.parametrize("width", [480, 640, 880, 920, 1000, 1200])
+def test_the_events_fit_beside_or_below_the_heap_at_every_width(browser: Browser, tmp_path: Path, width: int) -> None:
+    with offline(browser, TraceView(shared()), tmp_path) as shown:
+        shown.page.set_viewport_size({"width": width, "height": 900})
+        shown.press(".").settle()
+        over = shown.page.evaluate(
+            "() => { const {scrollWidth, clientWidth} = document.querySelector('.hv-events .hv-list');"
+            "return scrollWidth - clientWidth; }"
+        )
+        assert over == 0
+        assert shown.page.evaluate("() => document.documentElement.scrollWidth") <= width
+
+
 @pytest.mark.parametrize(
     ("run", "says"),
     [
@@ -493,6 +506,8 @@ def test_a_busy_kernel_and_one_that_is_gone_are_told_and_what_is_here_goes_on(br
         shown.press("ArrowRight", "ArrowRight", "ArrowLeft").wait(**{"pass": 1}, complete=True)
         free.clear()
         shown.press("End", "ArrowLeft").wait(**{"pass": n - 1}, link="busy", ready=False)
+        assert "contents on their way" in shown.text(".hv-heap .hv-note")
+        assert "still pass " in shown.text(".hv-heap .hv-note")
         hatched = page.evaluate(
             """() => {
                 const strip = document.querySelector('.hv-strip');
@@ -543,6 +558,17 @@ def test_a_stall_is_named_and_leads_to_where_it_began(browser: Browser, tmp_path
         assert int(shown.changed("pass", str(p))) < p
     with offline(browser, TraceView(run, pass_index=15), tmp_path) as shown:
         assert shown.state("passes") == "20"
+
+
+def test_nobody_is_said_to_wait_where_events_were_not_kept(browser: Browser, tmp_path: Path) -> None:
+    table = hv.load(Path(__file__).parents[2] / "notebooks/programs/shared_table.hvm4")
+    cut = hv.run(table, machine=hv.Machine(fuel=100, fork="off"), trace_limit=16_000)
+    assert cut.trace.dropped
+    assert (cut.trace.deferrals()["closed"] < 0).any()
+    with offline(browser, TraceView(cut, pass_index=cut.trace.n_passes // 2), tmp_path) as shown:
+        said = shown.text(".hv-banner")
+        assert "not kept" in said
+        assert "has waited" not in said
 
 
 def test_a_part_of_a_trace_says_so_and_steps_inside_it(browser: Browser, tmp_path: Path) -> None:
