@@ -1,7 +1,8 @@
 """Tests against mutants: one process that has imported and collected everything, forked for each mutant.
 
 A mutant's function gets other code in place, so everybody who has imported it sees the fault; a constant is replaced in
-every module that has it. Only tests that reach the changed line run, the fastest first, until one of them fails.
+every module that has it. Only tests that reach the changed line run, those that noticed most so far for their time
+first, until one of them fails.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import select
 import signal
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import CodeType, FunctionType
@@ -26,10 +28,10 @@ import pytest
 
 from tests.mutation.mutants import Mutant
 
-TESTS_SECONDS: Final = 3.0
-"""Time of the tests that a mutant is tried with, at most; the fastest come first."""
+TESTS_SECONDS: Final = 10.0
+"""Time of the tests that a mutant is tried with, at most, as they take with their lines counted."""
 
-SLOW_SECONDS: Final = 0.5
+SLOW_SECONDS: Final = 2.0
 """A test that takes longer is left out."""
 
 GRACE: Final = 4
@@ -48,6 +50,7 @@ class Runner:
         self.seconds: dict[str, float] = {}
         self.reaching: dict[tuple[str, int], list[str]] = {}
         self.failed = False
+        self.noticed: Counter[str] = Counter()
         self._work = work
         self._functions: dict[tuple[str, str, int], list[FunctionType]] = {}
 
@@ -97,16 +100,28 @@ class Runner:
         item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
 
     def tests_of(self, file: str, lines: Iterable[int]) -> list[str]:
-        """Return the tests that reach any of some lines, as many as there is time for."""
+        """Return the tests that reach any of some lines, as many as there is time for.
+
+        Each function is taken once before any is taken with other arguments: these see much the same.
+        """
         names = {name for line in lines for name in self.reaching.get((file, line), ())}
+        turns: Counter[str] = Counter()
+        ranked: list[tuple[int, float, str]] = []
+        for name in sorted(names, key=lambda name: (self.seconds[name], name)):
+            ranked.append((turns[_function(name)], self.seconds[name], name))
+            turns[_function(name)] += 1
         chosen: list[str] = []
         total = 0.0
-        for name in sorted(names, key=self.seconds.__getitem__):
-            total += self.seconds[name]
+        for _, seconds, name in sorted(ranked):
+            total += seconds
             if chosen and total > TESTS_SECONDS:
                 break
             chosen.append(name)
-        return chosen
+        return sorted(chosen, key=self._cost)
+
+    def _cost(self, name: str) -> float:
+        """Return the time that a test takes, over how often it should notice anything."""
+        return self.seconds[name] / (1 + self.noticed[_function(name)])
 
     def judge(self, mutant: Mutant, root: Path) -> str:
         """Try one mutant: ``killed``, ``timeout``, ``survived``, ``unreached``, or ``invalid``."""
@@ -124,12 +139,14 @@ class Runner:
         os.close(writer)
         try:
             ready, _, _ = select.select([reader], [], [], WALL * limit)
-            verdict = os.read(reader, 16).decode() if ready else ""
+            verdict, _, noticing = (os.read(reader, 4096).decode() if ready else "").partition(" ")
         finally:
             os.close(reader)
         if not ready:
             os.kill(child, signal.SIGKILL)
         _, status = os.waitpid(child, 0)
+        if noticing:
+            self.noticed[_function(noticing)] += 1
         is_endless = not ready or (os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGXCPU)
         return verdict or ("timeout" if is_endless else "killed")
 
@@ -150,10 +167,10 @@ class Runner:
                     self._protocol(item, following)
                     if self.failed:
                         break
-                verdict = "killed" if self.failed else "survived"
+                verdict = f"killed {item.nodeid}" if self.failed else "survived"
         except BaseException:  # noqa: BLE001  (whatever it is, the fault was noticed)
             verdict = "killed"
-        os.write(writer, verdict.encode())
+        os.write(writer, verdict.encode()[:4096])
         os._exit(0)
 
     def _apply(self, mutant: Mutant, file: str) -> bool:
@@ -172,6 +189,11 @@ class Runner:
                     done = True
         _forget(file)
         return done
+
+
+def _function(name: str) -> str:
+    """Return a test's name without its arguments."""
+    return name.partition("[")[0]
 
 
 def _too_slow(number: int, frame: object) -> None:
