@@ -76,12 +76,11 @@ MODULES: Final[dict[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
         ),
         (
             *_files("tests", "test_admit", "test_collapse", "test_execution", "test_frontier", "test_heap"),
-            *_files("tests", "test_joining", "test_livelock", "test_machine", "test_primitives", "test_progress"),
+            *_files("tests", "test_joining", "test_machine", "test_primitives", "test_progress"),
             *_files("tests", "test_regions", "test_resume", "test_run", "test_state", "test_stops", "test_store"),
             *_files("tests", "test_interrupt", "test_workspace"),
-            *_files("tests/device", "test_cuda", "test_openings"),
+            *_files("tests/device", "test_alone", "test_openings"),
             "tests/golden/test_worked_examples.py",
-            "tests/schedules/test_small_models.py",
         ),
     ),
 }
