@@ -72,6 +72,27 @@ def test_failing_device_is_never_a_result(
     assert hv.open_trace(path).n_passes == run.trace.n_passes == run.stats.passes < 50
 
 
+@pytest.mark.parametrize("after", [0, 1, 4])
+@pytest.mark.parametrize("is_silent", [False, True], ids=["lost", "did nothing"])
+def test_no_result_is_told_of_a_pass_that_did_not_run(after: int, is_silent: bool) -> None:  # noqa: FBT001
+    device = Failing(after, is_silent=is_silent, fails=("step",))
+    told: list[str] = []
+
+    run = hv.run(
+        "@nats = λ&n. &(n){n, @nats(n + 1)}\n@main = @nats(0)",
+        device=device,
+        limit=9,
+        on_result=lambda t: told.append(t.text),
+    )
+
+    assert run.status == "failed"
+    assert (
+        "the device was lost" if not is_silent else f"did not run pass {run.stats.passes} to its end"
+    ) in run.message
+    assert len(told) <= run.stats.passes == after
+    assert told == [str(n) for n in range(len(told))]
+
+
 def test_exception_of_an_observer_keeps_the_trace_file(tmp_path: Path) -> None:
     path = tmp_path / "run.hvt"
 

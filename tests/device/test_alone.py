@@ -5,12 +5,14 @@ Whatever of a pass the host forgot to bring home, or to send, is missed here.
 
 from __future__ import annotations
 
+import random
 import sys
 from typing import Any
 
 import pytest
 
 import hvm4viz as hv
+from hvm4viz.device.way import Pace, Way
 from hvm4viz.execution import Request, carry_out
 from hvm4viz.outcome import Run
 from hvm4viz.quiet import quiet_request
@@ -69,9 +71,30 @@ def told(run: Run) -> dict[str, Any]:
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_every_pass_on_the_device_is_what_it_is_on_the_host(program: str, machine: str, record: str) -> None:
     host = carry_out(request(program, machine, device="cpu", record=record, workers=1))
-    away = carry_out(request(program, machine, device="cuda", record=record, alone=True))
+    away = carry_out(request(program, machine, device="cuda", record=record, alone=True, workers=1))
 
     assert told(away) == told(host)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize("program", ["shared", "wide", "late", "called", "branches"])
+def test_wherever_each_pass_runs_it_is_the_same_run(
+    program: str, machine: str, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng, places = random.Random(seed), []
+
+    def anywhere(self: Pace, _width: int, **_: object) -> Way:
+        places.append(rng.choice(self._ways))
+        return places[-1]
+
+    record = ("off", "events", "full")[seed]
+    host = carry_out(request(program, machine, device="cpu", record=record, workers=1))
+    monkeypatch.setattr(Pace, "way", anywhere)
+    moved = carry_out(request(program, machine, device="cuda", record=record, workers=1))
+
+    assert told(moved) == told(host)
+    assert len({way.is_away for way in places}) == 2 or len(places) < 8
 
 
 @pytest.mark.parametrize("machine", ["one", "owner", "return", "claim", "narrow"])
