@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import hvm4viz as hv
+from hvm4viz import store as store_module
 from hvm4viz.device.base import Buffer, view
 from hvm4viz.device.cpu import CpuDevice
 from hvm4viz.errors import DeviceFailed, KernelFault
@@ -167,3 +168,10 @@ def test_cells_are_visited_again_once_visits_are_forgotten() -> None:
     made.forget_visits()
     assert not made._visited_view[: made.cells_in_use // 8].any()
     assert made._visited_view[made.cells_in_use // 8 :].all()  # nobody has been there: nothing to forget
+
+
+def test_the_last_stamp_fits_its_bits() -> None:
+    made = store(hv.Machine())
+    assert made.now == 1
+    made.passes = store_module.PASSES_MAX
+    assert made.now == (1 << 27) - 1  # 27 bits; it is the stamp of no pass

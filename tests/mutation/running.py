@@ -28,10 +28,10 @@ import pytest
 
 from tests.mutation.mutants import Mutant
 
-TESTS_SECONDS: Final = 10.0
+TESTS_SECONDS: Final = 15.0
 """Time of the tests that a mutant is tried with, at most, as they take with their lines counted."""
 
-SLOW_SECONDS: Final = 2.0
+SLOW_SECONDS: Final = 1.0
 """A test that takes longer is left out."""
 
 GRACE: Final = 4
@@ -74,7 +74,7 @@ class Runner:
             cov.switch_context(name)
             begun = time.process_time()
             self.failed = False
-            signal.setitimer(signal.ITIMER_PROF, 2 * SLOW_SECONDS)
+            signal.setitimer(signal.ITIMER_PROF, SLOW_SECONDS)
             self._protocol(item, None)
             signal.setitimer(signal.ITIMER_PROF, 0)
             self.seconds[name] = time.process_time() - begun
@@ -102,13 +102,15 @@ class Runner:
     def tests_of(self, file: str, lines: Iterable[int]) -> list[str]:
         """Return the tests that reach any of some lines, as many as there is time for.
 
-        Each function is taken once before any is taken with other arguments: these see much the same.
+        Tests of the file itself come first. Of the others each function is taken once before any is taken with other
+        arguments: these see much the same.
         """
+        own = f"test_{Path(file).name}::"
         names = {name for line in lines for name in self.reaching.get((file, line), ())}
         turns: Counter[str] = Counter()
         ranked: list[tuple[int, float, str]] = []
         for name in sorted(names, key=lambda name: (self.seconds[name], name)):
-            ranked.append((turns[_function(name)], self.seconds[name], name))
+            ranked.append((0 if own in name else 1 + turns[_function(name)], self.seconds[name], name))
             turns[_function(name)] += 1
         chosen: list[str] = []
         total = 0.0
