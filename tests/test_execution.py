@@ -13,6 +13,7 @@ from hvm4viz.device.base import Buffer, Kernel
 from hvm4viz.device.cpu import CpuDevice
 from hvm4viz.errors import DeviceFailed
 from hvm4viz.quiet import quiet_request
+from hvm4viz.term import Tag
 
 ENDLESS = "@f = λ&n. @f(n + 1)\n@main = @f(0)"
 
@@ -209,3 +210,11 @@ def test_a_full_heap_proposes_twice_as_much() -> None:
 
     assert run.status == "heap_full"
     assert "all 32 regions (131,072 cells) are in use; re-run with heap='2 MiB'" in run.message
+
+
+def test_an_error_in_a_heap_without_a_program_has_no_place_in_a_source() -> None:
+    heap = hv.HeapBuilder(16).put(0, Tag.APP, 0, 8).numbers(8, [3, 4]).heap()
+    run = hv.run_heap(heap, machine=hv.Machine(blocks=1, region_size=16), device="cpu")
+    assert run.status == "error"
+    assert " in @" not in run.message
+    assert run.message.endswith("has no default); pass 0, cell 0")
