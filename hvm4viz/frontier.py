@@ -303,7 +303,6 @@ class Frontier:
             self._space.pull("states")
             fresh, full = self.store.regions.feed(self._state_view)
             self.store.prepare()
-            self._space.push("states")
             self.device.push(self.store.owner)
             self.device.push(self.store.chain)
             given = given + fresh

@@ -1,14 +1,19 @@
 from __future__ import annotations
 
+import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 import hvm4viz as hv
+from hvm4viz import execution
 from hvm4viz.device.base import Buffer, Kernel
 from hvm4viz.device.cpu import CpuDevice
 from hvm4viz.errors import DeviceFailed
+from hvm4viz.quiet import quiet_request
+from hvm4viz.term import Tag
 
 ENDLESS = "@f = λ&n. @f(n + 1)\n@main = @f(0)"
 
@@ -68,6 +73,27 @@ def test_failing_device_is_never_a_result(
     assert hv.open_trace(path).n_passes == run.trace.n_passes == run.stats.passes < 50
 
 
+@pytest.mark.parametrize("after", [0, 1, 4])
+@pytest.mark.parametrize("is_silent", [False, True], ids=["lost", "did nothing"])
+def test_no_result_is_told_of_a_pass_that_did_not_run(after: int, is_silent: bool) -> None:  # noqa: FBT001
+    device = Failing(after, is_silent=is_silent, fails=("step",))
+    told: list[str] = []
+
+    run = hv.run(
+        "@nats = λ&n. &(n){n, @nats(n + 1)}\n@main = @nats(0)",
+        device=device,
+        limit=9,
+        on_result=lambda t: told.append(t.text),
+    )
+
+    assert run.status == "failed"
+    assert (
+        "the device was lost" if not is_silent else f"did not run pass {run.stats.passes} to its end"
+    ) in run.message
+    assert len(told) <= run.stats.passes == after
+    assert told == [str(n) for n in range(len(told))]
+
+
 def test_exception_of_an_observer_keeps_the_trace_file(tmp_path: Path) -> None:
     path = tmp_path / "run.hvt"
 
@@ -110,6 +136,73 @@ def test_statistics_are_the_sums_of_what_the_trace_tells(settings: dict[str, Any
     assert 0 < stats.device_s < stats.wall_s
 
 
+TREE = "@tree = λ{0: 1; λ&n. ! &t = @tree(n - 1); #B{t, t + n}} @main = @tree(5)"
+
+
+def test_what_a_trace_adds_up_to_is_what_its_run_told() -> None:
+    machine = hv.Machine(blocks=4, threads_per_block=2, region_size=64, fuel=3)
+    for source in (TREE, "@main = 1"):
+        run = hv.run(source, machine=machine, device="cpu")
+        stats = execution.Totals.of_trace(run.trace).finish(run.stats.wall_s, run.stats.cells_used)
+        assert stats == run.stats
+    empty = execution.Totals().finish(0.5, 7)
+    assert (empty.mean_frontier, empty.parallelism, empty.device_s, empty.wall_s, empty.cells_used) == (0, 0, 0, 0.5, 7)
+
+
+def test_a_copy_of_totals_goes_its_own_way() -> None:
+    run = hv.run(TREE, machine=hv.Machine(blocks=4, fuel=3), device="cpu")
+    totals = execution.Totals.of_trace(run.trace)
+    copy = totals.copy()
+    told: Any = SimpleNamespace(interactions=10, deferred=2, frontier=1000, longest=7, device_ns=10**9)
+    copy.on_pass(told)
+    one, two = totals.finish(1.0, 5), copy.finish(1.0, 5)
+    assert (one.passes, one.interactions) == (run.stats.passes, run.stats.interactions)
+    assert (two.passes, two.interactions, two.deferrals) == (one.passes + 1, one.interactions + 10, one.deferrals + 2)
+    assert two.max_frontier == 1000
+    assert two.mean_frontier == pytest.approx((one.mean_frontier * one.passes + 1000) / two.passes)
+    assert two.device_s == pytest.approx(one.device_s + 1)
+    assert two.parallelism == pytest.approx(two.interactions / (int(run.trace.longest.sum()) + 7))
+
+
+def test_the_time_of_a_run_is_within_that_of_the_call() -> None:
+    begun = time.perf_counter()
+    run = hv.run(TREE, machine=hv.Machine(blocks=4, fuel=3), device="cpu")
+    assert 0 < run.stats.wall_s <= time.perf_counter() - begun
+    on = hv.run(TREE, machine=hv.Machine(blocks=4, fuel=3), device="cpu", max_passes=5)
+    assert on.resume().stats.wall_s > on.stats.wall_s > 0
+
+
+@pytest.mark.parametrize(("progress", "shown"), [(True, True), (False, False)])
+def test_progress_is_told_when_it_is_asked_for(
+    progress: bool,  # noqa: FBT001
+    shown: bool,  # noqa: FBT001
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    told: list[str] = []
+    line: Any = SimpleNamespace(
+        begin=lambda _: told.append("begin"), on_pass=lambda _: told.append("pass"), end=lambda _: told.append("end")
+    )
+    monkeypatch.setattr(execution, "progress_for", lambda asked: line if asked else None)
+    run = hv.run("@main = 1 + 2", progress=progress)
+    assert told == (["begin"] + ["pass"] * run.stats.passes + ["end"] if shown else [])
+
+
+@pytest.mark.parametrize("main", ["%gnf(%seen(1))", "%gnf(@one)", "#P{%other(3), %gnf(#Q{1, %seen(2)})}"])
+def test_a_primitive_where_none_can_be_called_is_named(main: str) -> None:
+    hv.primitive("other", arity=1)(lambda term: term)
+    hv.primitive("seen", arity=1)(lambda term: term)
+    run = hv.run(f"@one = %seen(1)\n@main = {main}")
+    assert run.status == "primitive"
+    assert "%seen was met inside %gnf in @" in run.message
+
+
+def test_a_cell_that_is_no_primitive_has_no_name() -> None:
+    made = execution.Execution(quiet_request("@main = #P{%log(1), 2}", device="cpu"))
+    names = [made._primitive(place) for place in range(-1, made._book.words.size + 2)]
+    assert "log" in names
+    assert (names[0], names[1], names[-1], names[-2]) == ("?", "?", "?", "?")
+
+
 def test_a_full_heap_proposes_twice_as_much() -> None:
     machine = hv.Machine(blocks=2, region_size=4096, heap="1 MiB")
 
@@ -117,3 +210,11 @@ def test_a_full_heap_proposes_twice_as_much() -> None:
 
     assert run.status == "heap_full"
     assert "all 32 regions (131,072 cells) are in use; re-run with heap='2 MiB'" in run.message
+
+
+def test_an_error_in_a_heap_without_a_program_has_no_place_in_a_source() -> None:
+    heap = hv.HeapBuilder(16).put(0, Tag.APP, 0, 8).numbers(8, [3, 4]).heap()
+    run = hv.run_heap(heap, machine=hv.Machine(blocks=1, region_size=16), device="cpu")
+    assert run.status == "error"
+    assert " in @" not in run.message
+    assert run.message.endswith("has no default); pass 0, cell 0")

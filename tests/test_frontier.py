@@ -1,13 +1,19 @@
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pytest
 
 import hvm4viz as hv
-from hvm4viz.frontier import FUEL_MIN, PASS_INTERACTIONS, auto_fuel
+from hvm4viz.device.base import view
+from hvm4viz.device.cpu import CpuDevice
+from hvm4viz.errors import KernelFault
+from hvm4viz.execution import Execution
+from hvm4viz.frontier import FUEL_MIN, PASS_INTERACTIONS, Frontier, auto_fuel, protocol
+from hvm4viz.heap import Heap
 from hvm4viz.kernel_text import abi
+from hvm4viz.quiet import quiet_request
 
 SHARED = """
 @range = λ{0: []; λ&n. n <> @range(n - 1)}
@@ -169,3 +175,167 @@ def test_many_threads_are_set_up_at_once() -> None:
     machine = hv.Machine(blocks=2048, threads_per_block=64, region_size=512)
 
     assert hv.run("@main = [1 + 2, 3]", machine=machine, device="cpu").text == "[3,3]"
+
+
+@pytest.mark.parametrize(
+    ("settings", "flags"),
+    [
+        ({"fork": "off"}, 0),
+        ({}, abi.PARAM_FORK),
+        ({"blocks": 1, "threads_per_block": 1}, 0),  # nobody to fork to
+        ({"fork": "off", "visibility": "live"}, abi.PARAM_LIVE),
+        ({"fork": "off", "dup": "claim"}, abi.PARAM_CLAIM),
+        ({"fork": "off", "dup": "atomic"}, abi.PARAM_ATOMIC),
+        ({"fork": "off", "defer": "return"}, abi.PARAM_RETURN),
+        ({"fork": "off", "owner_unit": "block"}, abi.PARAM_BLOCK),
+        ({"defer": "return", "owner_unit": "block"}, abi.PARAM_FORK | abi.PARAM_RETURN | abi.PARAM_BLOCK),
+        ({"dup": "claim", "visibility": "live"}, abi.PARAM_FORK | abi.PARAM_CLAIM | abi.PARAM_LIVE),
+        ({"dup": "atomic", "visibility": "live"}, abi.PARAM_FORK | abi.PARAM_ATOMIC | abi.PARAM_LIVE),
+    ],
+    ids=str,
+)
+def test_the_kernel_is_told_the_protocol(settings: dict[str, Any], flags: int) -> None:
+    assert protocol(hv.Machine(**settings)) == flags
+
+
+def frontier(machine: hv.Machine, words: np.ndarray | None = None, **options: Any) -> Frontier:
+    what = "@main = 1" if words is None else Heap(words)
+    made = Execution(quiet_request(what, machine=machine, device="cpu", **options))._machine
+    assert isinstance(made, Frontier)
+    return made
+
+
+SHAPES = [
+    hv.Machine(blocks=1, threads_per_block=1, region_size=64),
+    hv.Machine(blocks=2, threads_per_block=4, region_size=64),
+    hv.Machine(blocks=3, threads_per_block=1, region_size=128),
+    hv.Machine(blocks=5, threads_per_block=8, region_size=128),
+]
+
+
+@pytest.mark.parametrize("machine", SHAPES, ids=str)
+@pytest.mark.parametrize("laid", [1, 2, 13, 63, 64, 65, 200, 1000])
+@pytest.mark.parametrize("marked", [False, True], ids=["by word", "by use"])
+def test_threads_begin_behind_what_is_laid_out(machine: hv.Machine, laid: int, marked: bool) -> None:  # noqa: FBT001
+    rng = np.random.default_rng(laid)
+    words = (rng.random(laid) < 0.1).astype(np.uint64)  # a shift leaves a number: words of no task
+    taken = words > 0 if marked else None
+    if marked:
+        words = np.where(rng.random(laid) < 0.5, words, 0).astype(np.uint64)  # a cell in use may hold a zero word
+    words[0], used = 1, (words > 0) if taken is None else taken
+    used[0] = True
+    made = frontier(machine, words, taken=taken)
+    size, lanes, cells = machine.region_size, machine.threads_per_block, machine.slice_cells
+    slot = 2 if machine.threads == 1 else 4
+
+    for thread, state in enumerate(made._state_view):
+        block, lane = divmod(thread, lanes)
+        region, begin = int(state["region"]), int(state["end"]) - cells
+        assert made.store.owner_view[region] == block
+        assert begin == region * size + lane * cells
+        assert max(begin, 1) <= state["next"] <= state["end"]
+        mine = np.flatnonzero(used[begin : int(state["end"])])
+        last = begin + int(mine[-1]) if mine.size else None
+        room = slot if laid > 1 else 1  # the last word may belong to a slot whose others are zero
+        free = max(begin, 1) if last is None else min(last + room, int(state["end"]))
+        assert state["next"] == free
+    regions = [int(region) for region in made._state_view["region"][::lanes]]
+    assert regions == [
+        max(r for r in range(made.store.regions.in_use) if r % machine.blocks == b) for b in range(machine.blocks)
+    ]
+
+
+def test_a_machine_that_goes_on_lays_out_nothing_between_cells_of_others() -> None:
+    made = frontier(hv.Machine(blocks=3, threads_per_block=2, region_size=64), np.ones(100, np.uint64))
+    again = Frontier(made.store, root=0, is_fresh=False)
+    assert np.array_equal(again._state_view["next"], again._state_view["end"])
+    assert sorted(set(again._state_view["region"].tolist())) == [0, 1, 2]
+
+
+@pytest.mark.parametrize("machine", SHAPES, ids=str)
+def test_owners_of_cells_are_those_of_the_image(machine: hv.Machine) -> None:
+    made = frontier(machine, np.ones(300, np.uint64))
+    image = made.image()
+    assert [made.owner_thread(loc) for loc in range(image.words.size)] == [
+        image.owner(loc) for loc in range(image.words.size)
+    ]
+    assert image.words.size == made.store.cells_in_use == image.owners.size * machine.region_size
+    assert (image.root, image.stamps, image.region_size) == (0, 1, machine.region_size)
+    assert image.threads_per_block == machine.threads_per_block
+
+
+def test_a_first_frontier_is_the_root_alone() -> None:
+    made = frontier(hv.Machine(blocks=4, threads_per_block=2))
+    assert (made.width, made.parked, made.passes) == (1, 0, 0)
+    assert made.idle() is None
+    assert made._space.inject[0] == 0
+    made._state_view["count"] = 0
+    made.inject([5, 9])
+    assert made._space.inject[:3].tolist() == [2, 5, 9]
+    made._join_frontiers()
+    assert made.width == 2
+    assert made._space.inject[0] == 0
+
+
+def test_injected_cells_are_the_next_frontier_however_many() -> None:
+    for n in (1, 63, 64, 65, 1000):
+        made = frontier(hv.Machine(blocks=4, threads_per_block=2))
+        made._state_view["count"] = 0
+        made.inject(list(range(1, n + 1)))
+        made._join_frontiers()
+        assert made.width == n
+        assert (made.passes, made.parked) == (0, 0)
+        entries = made._space.frontiers[made._turn][:n].astype(np.uint64)
+        assert sorted((entries & np.uint64(0xFFFFFFFF)).tolist()) == list(range(1, n + 1))
+        assert int(made._state_view["count"].sum()) == n
+
+
+class Deaf(CpuDevice):
+    """A device whose entry point of some name leaves a word of its own as status."""
+
+    def __init__(self, name: str, word: int, at: int) -> None:
+        super().__init__(1)
+        self.given = name, word, at
+
+    def kernel(self, source: str) -> Any:
+        real = super().kernel(source)
+        (name, word, at), serial = self.given, real.serial
+
+        def chosen(asked: str) -> Any:
+            function = serial(asked)
+            if asked != name:
+                return function
+
+            def call(count: int, *buffers: Any) -> Any:
+                done = function(count, *buffers)
+                view(buffers[at], np.uint32)[3 if name == "settle_frontier" else 0] = word
+                return done
+
+            return call
+
+        real.serial = chosen  # pyright: ignore[reportAttributeAccessIssue]
+        return real
+
+
+def test_a_search_or_a_join_that_leaves_another_word_is_no_result() -> None:
+    source, machine = "@main = ! f = λ x; #P{x + 1, f(1)(5)}", hv.Machine(blocks=1, threads_per_block=1, fuel=1)
+    run = hv.run(source, machine=machine, device=Deaf("settle_frontier", 7, 5))
+    assert (run.status, run.message) == (
+        "failed",
+        "the search for late variables left the status word 0x7: it did not run",
+    )
+    with pytest.raises(KernelFault, match="pass 0 left the status word 0x9: the join did not run"):
+        hv.run(source, machine=machine, device=Deaf("join_frontier", 9, 10))
+
+
+def test_a_search_with_too_little_room_gets_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever room it begins with, it finds the same cells."""
+    source = "@main = ! f = λ x; ! g = λ y; ! h = λ z; #P{[x + 1, y + 2, #Q{z + 3}], f(1)(5), g(1)(6), h(1)(7)}"
+    for machine in (hv.Machine(blocks=1, threads_per_block=1, fuel=1), hv.Machine(blocks=8, fuel=1)):
+        expected = hv.run(source, machine=machine, device="cpu")
+        assert expected.text == "#P{[6,8,#Q{10}],1,1,1}"
+        for work, found in ((1, 1), (2, 1), (1, 64), (64, 1)):
+            with monkeypatch.context() as patch:
+                patch.setattr("hvm4viz.frontier._WORK", work)
+                patch.setattr("hvm4viz.frontier._FOUND", found)
+                assert hv.run(source, machine=machine, device="cpu").trace.digest() == expected.trace.digest()

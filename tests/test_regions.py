@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from hvm4viz.kernel_text import abi
+from hvm4viz.limits import FIELDS_MAX
 from hvm4viz.regions import Regions
 from hvm4viz.settings import Machine
 
@@ -48,6 +50,94 @@ def test_need_is_met_whatever_the_fragmentation() -> None:
 
     assert not full
     assert len(given) >= 6  # a slice surely holds 16 - 10 + 1 = 7 of the 40 cells
+
+
+def test_whatever_is_wanted_all_are_fed_or_none() -> None:
+    rng = np.random.default_rng(1)
+    n_full = 0
+    for _ in range(300):
+        blocks, lanes = int(rng.integers(1, 6)), int(rng.choice([1, 2, 4]))
+        machine = Machine(blocks=blocks, threads_per_block=lanes, region_size=64)
+        table = regions(machine, limit=blocks + int(rng.integers(0, 60)), in_use=blocks)
+        grant = [1] * blocks
+        while True:
+            wants = {
+                t: (int(rng.integers(1, 200)), int(rng.integers(1, 17)))
+                for t in range(machine.threads)
+                if rng.random() < 0.4
+            }
+            before, chain, owner = table.in_use, table.chain.copy(), table.owner.copy()
+            free, slice_cells = table.limit - before, 64 // lanes
+            least: dict[int, int] = {}
+            for thread, (need, node) in wants.items():
+                least[thread // lanes] = max(least.get(thread // lanes, 0), -(-need // (slice_cells - node + 1)))
+
+            given, full = table.feed(hungry(machine, wants))
+
+            counts = [sum(block == b for _, block in given) for b in range(blocks)]
+            if full:
+                quarter = free // (4 * blocks)
+                assert sum(max(need, min(grant[block], quarter)) for block, need in least.items()) > free
+                assert f"all {table.limit:,} regions ({table.limit * 64:,} cells)" in full
+                assert (given, table.in_use) == ([], before)
+                assert np.array_equal(table.chain, chain)
+                assert np.array_equal(table.owner, owner)
+                n_full += 1
+                break
+            assert [region for region, _ in given] == list(range(before, table.in_use))
+            assert table.in_use <= table.limit
+            for block in range(blocks):
+                if block not in least:
+                    assert counts[block] == 0
+                    continue
+                quarter = free // (4 * blocks)
+                assert counts[block] >= least[block]
+                assert counts[block] <= max(least[block], min(grant[block], quarter))
+                grant[block] *= 2
+                assert _chain(table, block) == [r for r in range(table.in_use) if table.owner[r] == block]
+    assert n_full == 300
+
+
+def _chain(table: Regions, block: int) -> list[int]:
+    """Follow the regions of a block, from its first one on."""
+    at, found = block, []
+    while at != abi.NO_REGION:
+        found.append(at)
+        at = int(table.chain[at])
+    return found
+
+
+@pytest.mark.parametrize("lanes", [1, 2, 8])
+@pytest.mark.parametrize("node", [9, 16, 17, 33])
+def test_the_region_size_that_is_told_holds_the_node_and_every_constructor(lanes: int, node: int) -> None:
+    machine = Machine(blocks=1, threads_per_block=lanes, region_size=8 * lanes)
+    _, full = regions(machine, limit=9, in_use=1).feed(hungry(machine, {0: (node, node)}))
+
+    size = int(full.rpartition("region_size=")[2])
+
+    assert f"a node of {node} cells does not fit a slice of 8" in full
+    assert size // lanes >= max(node, FIELDS_MAX)
+    larger = Machine(blocks=1, threads_per_block=lanes, region_size=size)
+    assert regions(larger, limit=99, in_use=1).feed(hungry(larger, {0: (node, node)}))[1] == ""
+    smaller = Machine(blocks=1, threads_per_block=lanes, region_size=size // 2)
+    assert (
+        size // 2 // lanes < FIELDS_MAX
+        or "does not fit" in regions(smaller, limit=9, in_use=1).feed(hungry(smaller, {0: (node, node)}))[1]
+    )
+
+
+@pytest.mark.parametrize(("limit", "mib"), [(1 << 11, 2), ((1 << 11) + 1, 3), (1, 1), (1 << 20, 1024)])
+def test_twice_the_heap_is_proposed_in_whole_mebibytes(limit: int, mib: int) -> None:
+    table = regions(Machine(blocks=1, threads_per_block=1, region_size=64), limit=limit, in_use=1)
+
+    assert table.full_message("block 0").endswith(f"re-run with heap='{mib} MiB'")
+
+
+def test_regions_of_a_heap_that_was_worked_on_count_as_full() -> None:
+    table = regions(Machine(blocks=2, region_size=64), limit=9, in_use=5)
+    assert [table.start(block) for block in (0, 1)] == [(4, False), (3, False)]
+    table.assign(2, is_fresh=False)
+    assert [table.start(block) for block in (0, 1)] == [(4, True), (3, True)]
 
 
 def test_last_region_is_given_and_then_the_heap_is_full() -> None:

@@ -44,10 +44,6 @@ class Core:
     spans: array[int] = field(default_factory=lambda: array("Q"))
     texts: list[str] = field(default_factory=list[str])
 
-    def leaf(self, tag: int, ext: int, value: int) -> int:
-        """Build a word without fields."""
-        return tag << TAG_SHIFT | ext << EXT_SHIFT | value
-
     def one(self, tag: int, ext: int, term: int, span: int) -> int:
         """Build a node with one field."""
         place = len(self.cells)

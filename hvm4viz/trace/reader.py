@@ -202,8 +202,8 @@ class _Reading:
     def _walk(self, chain: str) -> Iterator[_Batch]:
         """Go through the batches as long as each fits behind the one before."""
         kinds = ("begin",)
-        n_passes = 0
-        for number in range(self.passes_max + 3):
+        number = n_passes = 0
+        while True:
             try:
                 frame = read_frame(self.data, self.at, metadata_max=fmt.TEXT_BYTES_MAX, body_max=fmt.BATCH_BYTES_MAX)
                 if frame is None or frame.kind != RECORD_BATCH:
@@ -213,7 +213,7 @@ class _Reading:
                 if facts["batch"] != number or facts["chain"] != chain or batch.kind not in kinds:
                     raise BadFrame("the batch does not belong behind the one before")
                 if batch.kind == "passes":
-                    n_passes += int(facts["rows"])
+                    n_passes += max(int(facts["rows"]), 1)  # so that batches without a pass come to an end, too
             except _BAD_BYTES as error:
                 self.trouble = error
                 return
@@ -225,6 +225,7 @@ class _Reading:
             if batch.kind == "end":
                 return
             self.at = frame.end
+            number += 1
             chain = batch.crc
             kinds = ("passes", "end")
 

@@ -66,7 +66,6 @@ class Recorded:
         self.final_state = final_state
         self._recorded_digest = digest
         self._lines_cut = lines_cut  # some result lines are not here, so that only the recorded digest is left
-        self._joined: dict[str, Ragged] = {}
 
     def __repr__(self) -> str:
         """Size and state in one line."""
@@ -417,9 +416,7 @@ class Recorded:
             raise TraceError(f"{what}: this trace was recorded at level {self.level!r}; record at 'events'")
 
     def _table(self, name: str) -> Ragged:
-        if name not in self._joined:
-            self._joined[name] = join((chunk.tables[name] for chunk in self.chunks), ALL_TABLES[name])
-        return self._joined[name]
+        return join((chunk.tables[name] for chunk in self.chunks), ALL_TABLES[name])
 
     def _sparse(self, name: str, key: str, count: str, width: int) -> Sparse:
         table = self._table(name)

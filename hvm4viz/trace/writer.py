@@ -165,7 +165,7 @@ class _Sink:
     """Gathers the many small writes of a batch, so that the file gets it in few."""
 
     def __init__(self, path: Path) -> None:
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
         try:
             self._file = os.open(path, flags, 0o666)
         except FileExistsError:
@@ -188,10 +188,6 @@ class _Sink:
         self._parts.append(part)
         self.pending_bytes += len(part)
         return len(part)
-
-    def tell(self) -> int:
-        """Return the place behind all bytes taken."""
-        return self.written + self.pending_bytes
 
     def flush(self) -> None:
         """Do nothing: a batch is written as a whole."""

@@ -2,12 +2,13 @@
 
 ::
 
-    python tests/mutation/run.py [--only NAME]... [--sample 400] [--minutes N] [--resume FILE] [--seed N] [--list]
+    python tests/mutation/run.py [--only NAME]... [--sample 400] [--minutes N] [--resume FILE] [--seed N]
+                                 [--again] [--list]
 
 Draws mutants (``mutants.py``), tries each with the tests that reach its line (``running.py``), and prints what
 survived with its diff, and the share that was killed. With ``--resume`` verdicts are kept in a file, and a later run
-goes on behind them. Mutants that change nothing that anybody can see stand in ``equivalent.tsv``, each with its reason;
-they are not counted.
+goes on behind them; with ``--again``, it first tries anew what survived. Mutants that change nothing that anybody can
+see stand in ``equivalent.tsv``, each with its reason; they are not counted.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import resource
 import sys
 import time
 from collections import Counter
@@ -61,8 +63,9 @@ MODULES: Final[dict[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
         ),
         (
             "tests/golden/test_old_formats.py",
-            *_files("tests/trace", "test_slicing", "test_reader", "test_recorder", "test_writer", "test_trace"),
-            *_files("tests/trace", "test_digest", "test_heaps"),
+            "tests/trace",
+            "tests/faults",
+            *_files("tests", "test_resume", "test_trace_commands"),
         ),
     ),
     "escaping": (("hvm4viz/widgets/escape.py",), ("tests/widgets/test_escape.py",)),
@@ -73,7 +76,10 @@ MODULES: Final[dict[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
         ),
         (
             *_files("tests", "test_admit", "test_collapse", "test_execution", "test_frontier", "test_heap"),
-            *_files("tests", "test_joining", "test_livelock", "test_regions", "test_resume", "test_run"),
+            *_files("tests", "test_joining", "test_machine", "test_primitives", "test_progress"),
+            *_files("tests", "test_regions", "test_resume", "test_run", "test_state", "test_stops", "test_store"),
+            *_files("tests", "test_interrupt", "test_workspace"),
+            *_files("tests/device", "test_alone", "test_openings"),
             "tests/golden/test_worked_examples.py",
         ),
     ),
@@ -108,15 +114,22 @@ def try_all(module: str, drawn: list[Mutant], verdicts: Verdicts, keep: Path | N
 
     def work(runner: Runner) -> None:
         end = time.monotonic() + 60 * minutes
+        looked, before, tried = time.process_time(), _children_seconds(), 0
         for mutant in drawn:
             if mutant.name in verdicts:
                 continue
             if time.monotonic() > end:
-                return
+                break
+            tried += 1
             verdicts[mutant.name] = verdict = runner.judge(mutant, ROOT)
             if keep is not None:
                 with keep.open("a", encoding="utf-8") as file:
                     file.write(json.dumps([mutant.name, verdict]) + "\n")
+        took = _children_seconds() - before
+        sys.stdout.write(
+            f"\n{module}: {looked:.0f} s of processor time to see which tests reach what, {took:.0f} s for {tried} "
+            f"mutants\n"
+        )
 
     settings.register_profile("mutation", max_examples=25, database=None, derandomize=True, deadline=None,
                               suppress_health_check=list(HealthCheck))  # fmt: skip
@@ -134,6 +147,11 @@ def try_all(module: str, drawn: list[Mutant], verdicts: Verdicts, keep: Path | N
         str(ROOT),
     ]
     pytest.main([*options, "-s", *tests], plugins=[Runner(files(module), work)])
+
+
+def _children_seconds() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def report(module: str, drawn: list[Mutant], verdicts: Verdicts) -> float:
@@ -162,6 +180,7 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=60.0, help="for each module")
     parser.add_argument("--resume", type=Path, help="file of verdicts, to go on from and to add to")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--again", action="store_true", help="try anew what survived, as the file of verdicts has it")
     parser.add_argument(
         "--list", action="store_true", help="print the report of what is in the file of verdicts, no more"
     )
@@ -169,6 +188,8 @@ def main() -> int:
     verdicts: Verdicts = {}
     if given.resume is not None and given.resume.exists():
         verdicts |= dict(json.loads(line) for line in given.resume.read_text(encoding="utf-8").splitlines())
+    if given.again:
+        verdicts = {name: verdict for name, verdict in verdicts.items() if verdict not in ("survived", "unreached")}
     is_good = True
     for module in given.only or MODULES:
         drawn = draw(module, given.sample, given.seed)

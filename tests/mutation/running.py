@@ -1,7 +1,8 @@
 """Tests against mutants: one process that has imported and collected everything, forked for each mutant.
 
 A mutant's function gets other code in place, so everybody who has imported it sees the fault; a constant is replaced in
-every module that has it. Only tests that reach the changed line run, the fastest first, until one of them fails.
+every module that has it. Only tests that reach the changed line run, those that noticed most so far for their time
+first, until one of them fails.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import select
 import signal
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import CodeType, FunctionType
@@ -26,14 +28,14 @@ import pytest
 
 from tests.mutation.mutants import Mutant
 
-TESTS_SECONDS: Final = 3.0
-"""Time of the tests that a mutant is tried with, at most; the fastest come first."""
+TESTS_SECONDS: Final = 15.0
+"""Time of the tests that a mutant is tried with, at most, as they take with their lines counted."""
 
-SLOW_SECONDS: Final = 0.5
+SLOW_SECONDS: Final = 1.0
 """A test that takes longer is left out."""
 
 GRACE: Final = 4
-"""A mutant may take so many times the processor time that the tests take without it, and a second more."""
+"""A test may take so many times the processor time that it takes without a mutant, and a second more."""
 
 WALL: Final = 40
 """Seconds on the clock for each of processor time: a busy machine is no endless loop."""
@@ -48,6 +50,7 @@ class Runner:
         self.seconds: dict[str, float] = {}
         self.reaching: dict[tuple[str, int], list[str]] = {}
         self.failed = False
+        self.noticed: Counter[str] = Counter()
         self._work = work
         self._functions: dict[tuple[str, str, int], list[FunctionType]] = {}
 
@@ -71,7 +74,7 @@ class Runner:
             cov.switch_context(name)
             begun = time.process_time()
             self.failed = False
-            signal.setitimer(signal.ITIMER_PROF, 2 * SLOW_SECONDS)
+            signal.setitimer(signal.ITIMER_PROF, SLOW_SECONDS)
             self._protocol(item, None)
             signal.setitimer(signal.ITIMER_PROF, 0)
             self.seconds[name] = time.process_time() - begun
@@ -83,6 +86,9 @@ class Runner:
             for line, names in data.contexts_by_lineno(file).items():
                 known = sorted((name for name in names if name in self.items), key=self.seconds.__getitem__)
                 self.reaching[file, line] = known
+        reached = {name for names in self.reaching.values() for name in names}
+        for file in self.files:  # tests that run none of these lines may look at the constants
+            self.reaching[file, 0] = [name for name in self.items if name not in reached]
 
     def _index(self) -> None:
         gc.collect()
@@ -97,16 +103,30 @@ class Runner:
         item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
 
     def tests_of(self, file: str, lines: Iterable[int]) -> list[str]:
-        """Return the tests that reach any of some lines, as many as there is time for."""
+        """Return the tests that reach any of some lines, as many as there is time for.
+
+        Tests of the file itself come first. Of the others each function is taken once before any is taken with other
+        arguments: these see much the same.
+        """
+        own = f"test_{Path(file).name}::"
         names = {name for line in lines for name in self.reaching.get((file, line), ())}
+        turns: Counter[str] = Counter()
+        ranked: list[tuple[int, float, str]] = []
+        for name in sorted(names, key=lambda name: (self.seconds[name], name)):
+            ranked.append((0 if own in name else 1 + turns[_function(name)], self.seconds[name], name))
+            turns[_function(name)] += 1
         chosen: list[str] = []
         total = 0.0
-        for name in sorted(names, key=self.seconds.__getitem__):
-            total += self.seconds[name]
+        for _, seconds, name in sorted(ranked):
+            total += seconds
             if chosen and total > TESTS_SECONDS:
                 break
             chosen.append(name)
-        return chosen
+        return sorted(chosen, key=self._cost)
+
+    def _cost(self, name: str) -> float:
+        """Return the time that a test takes, over how often it should notice anything."""
+        return self.seconds[name] / (1 + self.noticed[_function(name)])
 
     def judge(self, mutant: Mutant, root: Path) -> str:
         """Try one mutant: ``killed``, ``timeout``, ``survived``, ``unreached``, or ``invalid``."""
@@ -114,23 +134,24 @@ class Runner:
         names = self.tests_of(file, _lines(mutant, self.reaching, file))
         if not names:
             return "unreached"
-        limit = 1 + int(GRACE * sum(self.seconds[name] for name in names))
+        limit = len(names) + int(GRACE * sum(self.seconds[name] for name in names))
         reader, writer = os.pipe()
         child = os.fork()
         if child == 0:
             os.close(reader)
-            resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 1))
             self._in_child(mutant, file, names, writer)
         os.close(writer)
         try:
             ready, _, _ = select.select([reader], [], [], WALL * limit)
-            verdict = os.read(reader, 16).decode() if ready else ""
+            verdict, _, noticing = (os.read(reader, 4096).decode() if ready else "").partition(" ")
         finally:
             os.close(reader)
         if not ready:
             os.kill(child, signal.SIGKILL)
         _, status = os.waitpid(child, 0)
-        is_endless = not ready or (os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGXCPU)
+        if noticing:
+            self.noticed[_function(noticing)] += 1
+        is_endless = not ready or (os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGPROF)
         return verdict or ("timeout" if is_endless else "killed")
 
     def _in_child(self, mutant: Mutant, file: str, names: list[str], writer: int) -> None:
@@ -138,6 +159,7 @@ class Runner:
         verdict = "killed"
         try:
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+            signal.signal(signal.SIGPROF, signal.SIG_DFL)  # it ends the process, also in the middle of the kernel
             sink = os.open(os.devnull, os.O_WRONLY)
             os.dup2(sink, 1)
             os.dup2(sink, 2)
@@ -147,13 +169,14 @@ class Runner:
                 self.failed = False
                 items = [self.items[name] for name in names]
                 for item, following in zip(items, [*items[1:], None], strict=True):
+                    signal.setitimer(signal.ITIMER_PROF, 1 + GRACE * self.seconds[item.nodeid])
                     self._protocol(item, following)
                     if self.failed:
                         break
-                verdict = "killed" if self.failed else "survived"
+                verdict = f"killed {item.nodeid}" if self.failed else "survived"
         except BaseException:  # noqa: BLE001  (whatever it is, the fault was noticed)
             verdict = "killed"
-        os.write(writer, verdict.encode())
+        os.write(writer, verdict.encode()[:4096])
         os._exit(0)
 
     def _apply(self, mutant: Mutant, file: str) -> bool:
@@ -172,6 +195,11 @@ class Runner:
                     done = True
         _forget(file)
         return done
+
+
+def _function(name: str) -> str:
+    """Return a test's name without its arguments."""
+    return name.partition("[")[0]
 
 
 def _too_slow(number: int, frame: object) -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from hvm4viz.book import Book
 from hvm4viz.program import parse
+from hvm4viz.readback import Term
 from hvm4viz.syntax.printer import show
 from hvm4viz.syntax.spelling import alpha
 from hvm4viz.syntax.tokens import name_id
@@ -242,3 +243,22 @@ def test_unscoped_pair_prints_both_names() -> None:
 
     assert printed(*cells, pack(Tag.VAR, 0, 3), pack(Tag.VAR, 0, 4)) == "! a = λ b ; a(b)"
     assert printed(pack(Tag.UNS, 0, 2), num(1)) == "! _ = λ _ ; 1"
+
+
+def test_variables_of_an_instance_that_are_bound_outside() -> None:
+    """Levels count binders from the inside out; behind those of the instance come the entries of its environment."""
+    book = parse("@f = λx. λy. λz. #P{x, y, z}\n@main = @f").book
+    words = np.zeros(8, np.uint64)
+    words[4] = pack(Tag.NUM, 0, 7)
+    for cell, env, text in (
+        (1, 0, "λa.λb.λc.#P{a,b,c}"),
+        (2, 0, "λa.λb.#P{_,a,b}"),
+        (3, 0, "λa.#P{_,_,a}"),
+        (3, 4, "λa.#P{_,a,a}"),
+        (4, 0, "#P{_,_,_}"),
+        (4, 4, "#P{_,_,a}"),
+        (5, 4, "_"),
+        (7, 4, "a"),
+    ):
+        words[0] = pack(Tag.ALO, cell, env)
+        assert Term(words, 0, book).text == f"@{{{text}}}"

@@ -191,3 +191,31 @@ def test_two_traces_are_shown_beside_each_other() -> None:
     a, b = (hv.run("@main = #P{1, 2}", machine=hv.Machine(blocks=n)).trace for n in (1, 2))
     view = hv.compare(a, b).view()
     assert isinstance(view, hv.TraceView)
+
+
+def test_settings_that_one_machine_lacks_and_programs_by_their_files() -> None:
+    one, two = record(passes()), record(passes())
+    two.header = dataclasses.replace(
+        two.header,
+        machine={**two.header.machine, "new": 1, "blocks": 9},
+        source=(("other.hvm4", "@main = 2"), ("more.hvm4", "")),
+        limit=3,
+        device="gpu",
+    )
+    assert hv.compare(one, two).settings == {
+        "blocks": (4, 9),
+        "new": (None, 1),
+        "program": ("main.hvm4", "other.hvm4, more.hvm4"),
+        "limit": (None, 3),
+        "device": ("cpu", "gpu"),
+    }
+
+
+def test_a_difference_is_told_with_its_entry_if_it_has_one() -> None:
+    narrower = record(passes()[:3])
+    found = hv.compare(record(passes()), narrower).first_difference
+    assert found is not None
+    assert found.entry is None
+    assert ", entry" not in str(found)
+    found = hv.compare(record(passes()), record(changed(3, 100, loc=7))).first_difference
+    assert str(found).startswith("pass 3, entry 100: loc is ")

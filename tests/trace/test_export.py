@@ -288,3 +288,11 @@ def test_hostile_names_stay_text_in_every_format(tmp_path: Path) -> None:
     if importlib.util.find_spec("perfetto"):
         packets(trace.to_perfetto(tmp_path / "a.perfetto"))
     assert not any(path.name.startswith(".") for path in tmp_path.iterdir())
+
+
+@perfetto
+def test_passes_without_an_entry_have_no_slice(tmp_path: Path) -> None:
+    for widths in ([0, 0], [0, 3, 0], []):
+        found, kinds = packets(record(wide_passes(widths)).to_perfetto(tmp_path / f"{len(widths)}.perfetto"))
+        begins = [p for p in found if p.HasField("track_event") and p.track_event.type == kinds.TYPE_SLICE_BEGIN]
+        assert bool(begins) == (sum(widths) > 0)

@@ -104,3 +104,11 @@ def test_options_out_of_range(trace: Trace) -> None:
     with pytest.raises(IndexError, match="the heap has cells 0 to"):
         trace.graph(0, root=10**9)
     assert all(a < b for a, b in pairwise(sorted(trace.graph(3))))
+
+
+def test_words_that_point_behind_the_heap_lead_nowhere() -> None:
+    from tests.trace.test_heaps import by_hand, changed
+
+    word = pack(Tag.C00 + 2, 7, 8 * 64 - 1)  # its second field would lie behind the last region
+    trace = by_hand(changed((0, 0, word)))
+    assert sorted(trace.graph(1).edges(keys=True)) == [(0, 8 * 64 - 1, "0")]

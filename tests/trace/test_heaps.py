@@ -15,7 +15,7 @@ from hvm4viz.errors import DamagedTrace, TraceError
 from hvm4viz.events import DELTA
 from hvm4viz.heap import HeapBuilder
 from hvm4viz.term import Tag
-from hvm4viz.trace import Trace, keyframes, open_trace, recorder
+from hvm4viz.trace import Recorder, Trace, keyframes, open_trace, recorder
 from hvm4viz.trace.heaps import squash
 from tests.trace import time_travel
 from tests.trace.records import event, header, one_pass, record, worked_example
@@ -167,6 +167,60 @@ def test_steps_by_hand() -> None:
     words = [{int(cell): int(trace.at(p).words[cell]) for cell in np.flatnonzero(trace.at(p).words)} for p in range(4)]
     assert words == [{0: 1}, {0: 1, 3: 7, 5: 8}, {0: 1, 3: 7, 5: 8}, {0: 1, 3: 9, 5: 8}]
     assert trace.deltas(1, 3).tolist() == [(3, 7, 9)]
+
+
+def test_passes_count_from_either_end_of_the_heaps() -> None:
+    trace = by_hand(*[changed((3, p, p + 1)) for p in range(4)])
+    assert [int(trace.at(p).words[3]) for p in range(-5, 5)] == [0, 1, 2, 3, 4] * 2
+    for p in (-6, 5):
+        with pytest.raises(IndexError, match="passes 0 to 3, and 4 is its end"):
+            trace.at(p)
+
+
+class Grown:
+    """A machine whose words are those that the passes told so far leave, and whose state is none."""
+
+    has_called = True
+
+    def __init__(self) -> None:
+        self.words = np.zeros(0, np.uint64)
+
+    def state(self) -> bytes:
+        return b"no state"
+
+
+@pytest.mark.parametrize("every", [1, 4, 1000])
+def test_heaps_that_grow_are_found_from_wherever_one_looks(every: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keyframes, "EVERY_PASSES", every)
+    monkeypatch.setattr(keyframes, "SHARE", 0)
+    monkeypatch.setattr(recorder, "CHUNK_PASSES", 5)
+    rng = np.random.default_rng(every)
+    machine, kept = Grown(), Recorder("full")
+    start = rng.integers(0, 2, 8 * 64).astype(np.uint64)
+    words, known, owners = start.copy(), [start.copy()], [np.arange(8) % 4]
+    kept.watch(machine)
+    kept.begin(dataclasses.replace(header(), heap=start))
+    for p in range(24):
+        cells = np.unique(rng.integers(0, words.size, 6))
+        deltas = np.empty(cells.size, DELTA)
+        deltas["cell"], deltas["before"] = cells, words[cells]
+        words[cells] = deltas["after"] = rng.integers(0, 3, cells.size)
+        given = ((words.size // 64, p % 4),) if p % 5 == 2 else ((2, p % 4),) if p % 5 == 4 else ()
+        machine.words = words = np.concatenate([words, np.zeros(64 * (p % 5 == 2), np.uint64)])
+        kept.on_pass(one_pass(p, [event(1)], deltas=deltas, given=given))
+        owner = np.concatenate([owners[-1], [p % 4] * (p % 5 == 2)])
+        owner[2] = p % 4 if p % 5 == 4 else owner[2]
+        known.append(words.copy())
+        owners.append(owner)
+    trace = kept.trace
+
+    assert trace.state_passes.tolist() == list(range(25))
+    for p in rng.integers(0, 25, 200).tolist():
+        heap = trace.at(p)
+        assert np.array_equal(heap.words, known[p])
+        assert np.array_equal(heap.owners, owners[p])
+        assert heap.tasks == ()
+        assert heap.stamps == p + 1
 
 
 def test_a_cell_of_no_region_is_damage() -> None:

@@ -9,10 +9,11 @@ import pytest
 
 import hvm4viz as hv
 from hvm4viz.errors import TraceError
-from hvm4viz.events import OPERATIONS, OUTCOMES
+from hvm4viz.events import DELTA, OPERATIONS, OUTCOMES
 from hvm4viz.heap import HeapBuilder
 from hvm4viz.term import Tag, has_sub
 from hvm4viz.trace import Trace
+from tests.trace.records import event, one_pass, record
 from tests.trace.time_travel import PROGRAMS
 
 
@@ -161,3 +162,22 @@ def test_regions_given_are_a_kind_of_event() -> None:
     assert (trace.events(first, first + 1, kind="region")["pass"] == first).all()
     region = int(trace.given["region"][0])
     assert trace.events(kind="region", region=region)["region"].tolist() == [region]
+
+
+def test_a_task_that_finished_its_root_wrote_it_and_a_new_cell_is_its_maker_s() -> None:
+    def writer(*events: np.void, before: int) -> tuple[int | None, int | None]:
+        deltas = np.array([(8, before, 5)], DELTA)
+        (write,) = record([one_pass(0, list(events), deltas=deltas)], level="full").cell(8)
+        return write.thread, write.loc
+
+    done, maker = event(8, thread=1), event(70, thread=0)
+    other, idle = event(71, thread=0), event(72, thread=5)
+    idle["cells"] = 0
+    assert writer(done, idle, before=3) == (1, 8)
+    assert writer(maker, idle, before=3) == (None, None)  # something else took it
+    assert writer(maker, idle, before=0) == (0, 70)  # it lies in a slice of thread 0
+    assert writer(maker, other, before=0) == (0, None)
+    assert writer(done, maker, before=0) == (0, 70)  # what was laid out just now was no task's root
+    idle["cells"] = 1
+    done["thread"] = 6
+    assert writer(done, idle, before=0) == (None, None)  # neither of them owns the slice

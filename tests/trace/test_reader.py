@@ -659,3 +659,52 @@ def test_a_format_that_never_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 def test_a_level_that_is_not_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UnsupportedVersion, match="knows no level 'everything'"):
         open_trace(with_header(monkeypatch, tmp_path / "run.hvt", level="everything"))
+
+
+def test_a_pass_on_a_device_without_a_name_is_refused(tmp_path: Path) -> None:
+    kept = Recorder("counts", path=tmp_path / "run.hvt")
+    kept.begin(header())
+    for each in PASSES:
+        kept.on_pass(each)
+    kept._devices.clear()
+    chunk = recorder._chunk(0, kept._pending, 64, "counts", kept=False)
+    for device, n_passes in ((0, len(PASSES)), (1, 0)):
+        chunk.rows["device"][-1] = device
+        path = tmp_path / f"{device}.hvt"
+        made = writer.Writer(path, header(), "counts")
+        made.write(chunk, ("cpu",))
+        made.close(None)
+        assert open_trace(path).n_passes == n_passes
+    assert "a device without a name" in open_trace(path).note
+
+
+def test_batches_without_a_pass_count_as_well_so_that_a_walk_has_an_end(tmp_path: Path) -> None:
+    made = writer.Writer(tmp_path / "run.hvt", header(), "counts")
+    (chunk,) = record(PASSES, level="counts").chunks
+    names = dict.fromkeys(chunk.tables, columns.Ragged(np.zeros(1, np.int64), np.zeros(0)))
+    nothing = columns.Chunk(0, kept=False, rows=chunk.rows[:0], tables=names)
+    nothing.tables.update({name: columns.no_values(0, columns.ALL_TABLES[name]) for name in names})
+    for _ in range(5):
+        made.write(nothing, ("cpu",))
+    made.close(None)
+    assert open_trace(tmp_path / "run.hvt", passes_max=5).n_passes == 0
+    with pytest.raises(TraceTooLarge, match="more than 4 passes"):
+        open_trace(tmp_path / "run.hvt", passes_max=4)
+
+
+@pytest.mark.parametrize(("first", "last"), [(1, 0), (0, 1), (2, 2)])
+def test_values_of_no_pass_are_refused(first: int, last: int) -> None:
+    """Lists may begin behind the first value, or end before the last: then the file says more than it shows."""
+    (chunk,) = record(PASSES).chunks
+    ((batch, facts),) = fmt.to_batches(chunk, fmt.schema("events", 8))
+    assert fmt.from_batch(batch, facts).n_passes == 4
+    lists = batch.column("events")
+    offsets = lists.offsets.to_numpy().copy()
+    offsets[0] += first
+    offsets[1:] = np.clip(offsets[1:] - last, offsets[0], None)
+    arrays = [
+        pa.ListArray.from_arrays(pa.array(offsets), lists.values) if name == "events" else batch.column(name)
+        for name in batch.schema.names
+    ]
+    with pytest.raises(ValueError, match="column 'events' has values of no pass"):
+        fmt.from_batch(pa.record_batch(arrays, schema=batch.schema), facts)

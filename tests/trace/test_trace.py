@@ -8,7 +8,9 @@ import pytest
 import hvm4viz as hv
 from hvm4viz.errors import TraceError
 from hvm4viz.events import OPERATIONS, OUTCOMES
+from hvm4viz.term import Tag, pack
 from hvm4viz.trace import Trace, recorder
+from hvm4viz.trace.origin import name_of
 from tests.trace.records import (
     BUSY,
     CONTENDED,
@@ -192,3 +194,19 @@ def test_every_operation_can_be_asked_for_by_name() -> None:
     assert np.any(every["op"] == 1)
     with pytest.raises(ValueError, match="must be one of"):
         trace.events(kind="nothing")
+
+
+def test_a_number_of_a_definition_is_named_by_the_book_alone() -> None:
+    book = hv.parse("@main = 1\n@other = %log(2)").book
+    names = [name_of(pack(Tag.REF, number, 0), book) for number in range(3)]
+    assert names == ["@main", "@other", None]
+    assert [name_of(pack(Tag.PRI, number, 0), book) for number in (0, len(book.prims))] == [
+        f"%{book.prims[0][0]}",
+        None,
+    ]
+    assert name_of(pack(Tag.REF, 0, 0), None) is None
+
+
+def test_a_view_of_a_trace_is_one_of_that_trace() -> None:
+    trace = worked_example()
+    assert trace.view().trace is trace

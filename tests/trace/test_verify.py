@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -13,6 +14,8 @@ from hvm4viz.heap import HeapBuilder
 from hvm4viz.term import Tag
 from hvm4viz.trace import Trace
 from hvm4viz.trace.checks import RULES
+from hvm4viz.trace.checks.tasks import nothing_lost
+from hvm4viz.trace.checks.view import View
 from tests.case_files import Case, cases, programs
 from tests.differential.machines import ALONE, is_affordable, pairwise_machines
 from tests.trace.forging import Forgery
@@ -213,3 +216,39 @@ def test_of_several_offences_the_first_is_named() -> None:
 
     assert offence is not None
     assert offence.pass_index == min(place[0] for place in places)
+
+
+def test_what_was_found_is_told_in_words() -> None:
+    good = base("owner", "events").verify()
+    lines = str(good).splitlines()
+    assert lines[0].startswith(f"the trace keeps the protocol: {good.n_passes:,} passes, ")
+    assert lines[1:] == [f"  checked: {rule}" for rule in good.checked] + [
+        f"  not checked: {rule} ({why})" for rule, why in good.unchecked
+    ]
+    forgery = Forgery(base("owner", "events"))
+    forgery.rows["interactions"][7] += 1
+    bad = forgery.trace().verify()
+    assert not bad.ok
+    assert str(bad).splitlines()[0] == str(bad.offence)
+
+
+@pytest.mark.parametrize("fuel", ["many", None, [3], 1.5])
+def test_fuel_that_is_no_number_is_not_checked(fuel: Any) -> None:
+    trace = Forgery(base("owner")).trace()
+    trace.header = replace(trace.header, machine={**trace.header.machine, "fuel": fuel})
+    assert any("which is no number" in why for _, why in trace.verify().unchecked)
+
+
+def test_an_entry_that_had_to_wait_untouched_is_not_lost() -> None:
+    """It counts in the width of the pass, and runs in the next one."""
+    events = Forgery(base("owner", "events")).events
+    p, at = next(
+        (p, at)
+        for p, at in Forgery(base("owner", "events")).find(outcome=OUTCOME["fuel"])
+        if all(events[p]["loc"][at] in events[q]["loc"] for q in (p - 1, p + 1))
+    )
+    for is_counted in (True, False):
+        forgery = Forgery(base("owner", "events"))
+        forgery.drop(p, at)
+        forgery.rows["frontier"][p] += is_counted
+        assert (nothing_lost(View(forgery.trace())) is None) == is_counted

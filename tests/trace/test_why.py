@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+import numpy as np
 import pytest
 
 import hvm4viz as hv
 from hvm4viz.errors import TraceError
-from hvm4viz.events import REASONS
-from hvm4viz.term import has_sub
+from hvm4viz.events import DELTA, REASONS
+from hvm4viz.term import SUB_BIT, Tag, has_sub, pack
 from hvm4viz.trace import Trace
-from tests.trace.records import worked_example
+from tests.trace.records import DEFERRED, TAKE, event, one_pass, record, worked_example
 from tests.trace.time_travel import PROGRAMS
 
 
@@ -96,3 +97,23 @@ def test_below_full_the_chain_has_one_link() -> None:
 def test_without_events_nothing_is_known() -> None:
     with pytest.raises(TraceError, match="record at 'events'"):
         hv.run("@main = 1", record="counts").trace.why(0, 0)
+
+
+def test_the_first_value_at_the_wait_is_told_and_else_the_last_before() -> None:
+    taken = [[event(8, DEFERRED, slot=1, reason=TAKE)], [event(8, DEFERRED, slot=1, reason=TAKE)], [event(8)]]
+    value = [SUB_BIT | pack(Tag.NUM, 0, n) for n in range(4)]
+
+    def told(*words: int) -> tuple[int | None, str]:
+        """Give the slot these words, pass by pass, and ask for the wait from pass 1 on."""
+        before = [0, *words]
+        deltas = [np.array([(1, before[p], word)] if before[p] != word else [], DELTA) for p, word in enumerate(words)]
+        passes = [[event(9)], taken[0], [event(8)], [event(9)]]
+        each = zip(passes, deltas, strict=True)
+        trace = record([one_pass(p, *part, deltas=d) for p, (*part, d) in enumerate(each)], level="full")
+        (cause,) = trace.why(8, 1)
+        return cause.value_pass, cause.value
+
+    assert told(value[1], 5, value[2], 7) == (2, "SUB 2")
+    assert told(value[1], 5, 7, value[3]) == (3, "SUB 3")
+    assert told(value[1], 5, 7, 9) == (0, "SUB 1")
+    assert told(4, 5, 7, 9) == (None, "")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import os
 import random
 import subprocess
 import sys
@@ -13,8 +15,10 @@ import numpy as np
 import pytest
 
 from hvm4viz.errors import TraceError, TraceExists
-from hvm4viz.trace import open_trace, recorder, whole
-from tests.trace.records import StandIn, full_passes, record, wide_passes
+from hvm4viz.events import RunEnd
+from hvm4viz.trace import Recorder, open_trace, recorder, whole, writer
+from hvm4viz.trace import format as fmt
+from tests.trace.records import StandIn, full_passes, header, record, wide_passes
 
 ROOT = Path(__file__).parents[2]
 WIDTHS = [1, 4, 30, 200, 0, 500, 40, 2]
@@ -131,6 +135,69 @@ def _fails(*_: object) -> None:
 def test_saving_to_a_place_that_is_none(tmp_path: Path) -> None:
     with pytest.raises(TraceError, match="cannot be written here"):
         record([]).save(tmp_path / "none" / "run.hvt")
+
+
+def test_what_a_failed_write_left_of_a_batch_is_cut_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "run.hvt"
+    kept = Recorder(path=path, sync=True)
+    kept.begin(header())
+    passes = list(wide_passes([40] * 4))
+    for told in passes[:2]:
+        kept.on_pass(told)
+    whole_bytes, real = path.read_bytes(), os.write
+
+    def torn(file: int, data: bytes) -> int:
+        if path.stat().st_size > len(whole_bytes):
+            raise OSError(28, "no space")
+        return real(file, bytes(data)[: len(data) // 2])
+
+    monkeypatch.setattr(writer.os, "write", torn)
+    for told in passes[2:]:
+        kept.on_pass(told)
+    kept.end(RunEnd("done", "", (), ()))
+
+    assert str(kept.failure).startswith(f"{path}: writing the trace failed at byte {len(whole_bytes):,}: no space; ")
+    assert path.read_bytes() == whole_bytes
+    opened = open_trace(path)
+    assert (opened.n_passes, opened.state) == (2, "interrupted")
+    assert opened.note.startswith("the file ends behind a whole pass")
+    assert kept.trace.n_passes == 4
+
+
+@pytest.mark.parametrize("chars", [0, 3, 4, 7, 8, 9, 12, 100])
+def test_as_many_lines_are_kept_as_fit_each_with_its_end(
+    chars: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writer, "LINES_CHARS_MAX", chars)
+    lines, log = ("abc", "λxy", "", "d"), ("one", "three")
+    kept = Recorder(path=tmp_path / "run.hvt")
+    kept.begin(header())
+    kept.end(RunEnd("done", "m" * (writer.MESSAGE_CHARS_MAX + 1), lines, log))
+
+    opened = open_trace(tmp_path / "run.hvt")
+
+    assert opened.complete
+    assert opened.end is not None
+    assert opened.end.message == "m" * (1 << 16)
+    for given, found in ((lines, opened.end.lines), (log, opened.end.log)):
+        fits = [n for n in range(len(given) + 1) if sum(len(line) + 1 for line in given[:n]) <= chars]
+        assert found == given[: max(fits)]
+    assert opened.digest() == kept.trace.digest()
+
+
+def test_a_recording_that_holds_too_much_of_one_thing_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    head = dataclasses.replace(header(), heap=np.ones(60, np.uint64))
+    packed = 8 * 60 * 4 // 3  # base64
+    monkeypatch.setattr(fmt, "PACKED_BYTES_MAX", packed)
+    assert open_trace(
+        record([], level="full", head=head, path=tmp_path / "fits.hvt").save(tmp_path / "two.hvt")
+    ).complete
+    monkeypatch.setattr(fmt, "PACKED_BYTES_MAX", packed - 1)
+    with pytest.raises(
+        TraceError, match=r"the heap at the start takes 640 bytes, a trace file holds 639 of it; record"
+    ):
+        record([], level="full", head=head, path=tmp_path / "run.hvt")
+    assert not (tmp_path / "run.hvt").exists()
 
 
 def kill(path: Path, width: int, after: float, level: str, how: str) -> bool:

@@ -1,0 +1,177 @@
+"""The heap on a device: what fits, what the kernel is told, and devices that say no."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import hvm4viz as hv
+from hvm4viz import store as store_module
+from hvm4viz.device.base import Buffer, view
+from hvm4viz.device.cpu import CpuDevice
+from hvm4viz.errors import DeviceFailed, KernelFault
+from hvm4viz.execution import Execution
+from hvm4viz.heap import Heap
+from hvm4viz.kernel_text import abi
+from hvm4viz.quiet import quiet_request
+from hvm4viz.store import Store
+
+MACHINES = [
+    hv.Machine(blocks=1, threads_per_block=1, region_size=64),
+    hv.Machine(blocks=3, threads_per_block=4, region_size=128, shard="address"),
+    hv.Machine(blocks=16, threads_per_block=8, region_size=4096),
+    hv.Machine(blocks=2, threads_per_block=1, region_size=16),
+]
+
+
+def store(machine: hv.Machine, words: int = 1, **options: Any) -> Store:
+    heap = Heap(np.arange(1, words + 1, dtype=np.uint64))
+    return Execution(quiet_request(heap, machine=machine, device="cpu", **options)).store
+
+
+@pytest.mark.parametrize("machine", MACHINES, ids=str)
+@pytest.mark.parametrize("record", ["off", "counts"])
+def test_the_kernel_is_told_the_shape_of_the_machine(machine: hv.Machine, record: str) -> None:
+    made = store(machine, record=record)
+    for threads, tpb in ((machine.threads, machine.threads_per_block), (1, 1)):
+        params = view(made.params(threads=threads, tpb=tpb, flags=abi.PARAM_LIFT), abi.PARAMS)[0]
+        assert params["threads"] == threads
+        assert 1 << params["tpb_shift"] == tpb
+        assert 1 << params["region_shift"] == machine.region_size
+        assert 1 << params["slice_shift"] == machine.region_size // tpb
+        # whoever else runs on this heap lays out nodes as its machine does
+        assert (params["slot_cells"], params["lam_cells"]) == ((2, 2) if machine.threads == 1 else (4, 3))
+        assert params["rules"] == len(made.kernel.rules)
+        assert bool(params["shard_address"]) == (machine.shard == "address")
+        single, counts = abi.PARAM_SINGLE * (threads == 1), abi.PARAM_COUNT * (record != "off")
+        assert params["flags"] == single | counts | abi.PARAM_LIFT
+
+
+@pytest.mark.parametrize("machine", MACHINES, ids=str)
+@pytest.mark.parametrize("words", [1, 15, 16, 17, 1000])
+def test_words_fill_the_first_regions(machine: hv.Machine, words: int) -> None:
+    made = store(machine, words)
+    size, in_use = machine.region_size, made.regions.in_use
+
+    assert in_use == max(machine.blocks, -(-words // size))
+    assert made.cells_in_use == in_use * size
+    assert made.words[: words + 1].tolist() == [*range(1, words + 1), 0]
+    assert made.used_view[: in_use + 1].tolist() == [
+        *(len(range(r * size, min(words, r * size + size))) for r in range(in_use)),
+        0,
+    ]
+    assert made.cells_used() == words
+    assert made.owners().tolist() == [r % machine.blocks for r in range(in_use)]
+
+
+@pytest.mark.parametrize("machine", MACHINES, ids=str)
+def test_tables_have_a_bit_a_cell_and_a_word_a_region(machine: hv.Machine) -> None:
+    made = store(machine)
+    cells = machine.heap_cells // machine.region_size * machine.region_size
+
+    assert len(made.words) == cells
+    assert cells <= 8 * len(made.visited) <= cells + 32  # a word more, for whoever looks at 32 at once
+    assert [len(view(t, np.uint32)) for t in (made.owner, made.chain, made.used, made.remote)] == [
+        cells // machine.region_size
+    ] * 4
+
+
+def test_a_heap_too_small_to_start_with_is_told_one_that_does() -> None:
+    heap = Heap(np.ones(1000, np.uint64))
+    for machine, bytes_ in (
+        (hv.Machine(blocks=1, region_size=64, heap=15 * 64 * 8), 16 * 64 * 8),
+        (hv.Machine(blocks=32, region_size=64, heap=31 * 64 * 8), 32 * 64 * 8),
+    ):
+        with pytest.raises(ValueError, match=f"use heap={bytes_} or more"):
+            Execution(quiet_request(heap, machine=machine, device="cpu"))
+        Execution(quiet_request(heap, machine=hv.Machine(blocks=1, region_size=64, heap=bytes_), device="cpu"))
+
+
+class Noted(CpuDevice):
+    """A device that writes down what it is told of buffers, and has no room for those of some size."""
+
+    def __init__(self, *, most: int = 1 << 40) -> None:
+        super().__init__(1)
+        self.most = most
+        self.extents: dict[int, int] = {}
+
+    def buffer(self, source: Any) -> Buffer:
+        if isinstance(source, int) and source > self.most:
+            raise DeviceFailed("no room", text="no room")
+        return super().buffer(source)
+
+    def extent(self, buffer: Buffer, nbytes: int, parts: Any = None) -> None:
+        self.extents[id(buffer)] = nbytes
+        if parts is not None:
+            self.parts = parts
+
+
+@pytest.mark.parametrize("machine", MACHINES, ids=str)
+@pytest.mark.parametrize("words", [1, 1000])
+def test_the_device_is_told_what_is_in_use(machine: hv.Machine, words: int) -> None:
+    device = Noted()
+    heap = Heap(np.ones(words, np.uint64))
+    made = Execution(quiet_request(heap, machine=machine, device=device)).store
+    for _ in range(3):
+        made.prepare()
+        regions, cells = made.regions.in_use, made.cells_in_use
+        assert device.extents[id(made.heap)] == 8 * cells
+        assert cells <= 8 * device.extents[id(made.visited)] <= cells + 32
+        assert {device.extents[id(t)] for t in (made.owner, made.chain, made.used, made.remote)} == {4 * regions}
+        held = np.zeros(8 * cells, bool)
+        for start, stop in device.parts():
+            assert not held[start:stop].any()
+            held[start:stop] = True
+        filled = np.repeat(made.used_view[:regions] > 0, 8 * machine.region_size)
+        assert np.array_equal(held, filled)
+        made.regions.give(0)
+        made.used_view[made.regions.in_use - 1] = 1
+
+
+def test_a_device_without_room_for_the_heap_says_whose_it_was() -> None:
+    with pytest.raises(
+        DeviceFailed, match=r"no room; that is the heap: use a smaller one than Machine\(heap='64 MiB'\)"
+    ):
+        hv.run("@main = 1", machine=hv.Machine(heap="64 MiB"), device=Noted(most=1 << 25))
+
+
+def test_a_kernel_with_other_structs_is_refused_before_it_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(abi, "SIZES", (*abi.SIZES[:-1], abi.SIZES[-1] + 4))
+    with pytest.raises(KernelFault, match="lays out its structs as"):
+        store(hv.Machine())
+
+
+def test_a_device_that_does_nothing_is_no_kernel_with_other_structs() -> None:
+    class Idle(CpuDevice):
+        def kernel(self, source: str) -> Any:
+            real = super().kernel(source)
+            function = real.function
+            real.function = lambda name: lambda _, *buffers: function(name)(0, *buffers)  # pyright: ignore[reportAttributeAccessIssue]
+            return real
+
+    with pytest.raises(DeviceFailed, match="took a dispatch and did not run it"):
+        hv.run("@main = 1", device=Idle(1))
+
+
+def test_changes_are_asked_of_a_kernel_that_marks_them() -> None:
+    made = store(hv.Machine())
+    assert made.changes().size == 0
+    with pytest.raises(KernelFault, match="does not mark what it writes"):
+        made.watch_changes()
+
+
+def test_cells_are_visited_again_once_visits_are_forgotten() -> None:
+    made = store(hv.Machine(blocks=4, region_size=64), 200)
+    made._visited_view[:] = 0xFF
+    made.forget_visits()
+    assert not made._visited_view[: made.cells_in_use // 8].any()
+    assert made._visited_view[made.cells_in_use // 8 :].all()  # nobody has been there: nothing to forget
+
+
+def test_the_last_stamp_fits_its_bits() -> None:
+    made = store(hv.Machine())
+    assert made.now == 1
+    made.passes = store_module.PASSES_MAX
+    assert made.now == (1 << 27) - 1  # 27 bits; it is the stamp of no pass

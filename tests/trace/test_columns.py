@@ -1,0 +1,62 @@
+"""Chunks: put together up to a size, and what they are is not changed by it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from hvm4viz.trace.columns import ALL_TABLES, Chunk, Ragged, from_parts, join, merge
+from tests.trace.records import full_passes, record
+
+
+def chunks(kept: list[bool]) -> list[Chunk]:
+    """Return chunks of one pass each, all of one size."""
+    (whole,) = record(full_passes([3]), level="full").chunks
+    return [replace(whole, first=p, kept=is_kept) for p, is_kept in enumerate(kept)]
+
+
+@pytest.mark.parametrize("most", [1, 2, 3, 7])
+def test_chunks_are_put_together_up_to_the_size_and_no_further(most: int) -> None:
+    parts = chunks([True] * 7)
+    size = parts[0].nbytes
+
+    for spare in (0, size - 1):
+        merged = list(merge(parts, most * size + spare))
+        assert [chunk.n_passes for chunk in merged] == [most] * (7 // most) + [7 % most] * bool(7 % most)
+        assert [chunk.first for chunk in merged] == list(range(0, 7, most))
+        for name, table in merged[0].tables.items():
+            expected = np.concatenate([part.tables[name].records(ALL_TABLES[name]) for part in parts[:most]])
+            assert np.array_equal(table.records(ALL_TABLES[name]), expected)
+            assert np.array_equal(np.diff(table.offsets), [part.tables[name].n_values for part in parts[:most]])
+
+
+def test_events_that_were_kept_are_not_put_with_such_as_were_not() -> None:
+    merged = list(merge(chunks([True, True, False, False, True]), 1 << 30))
+
+    assert [(chunk.first, chunk.n_passes, chunk.kept) for chunk in merged] == [
+        (0, 2, True),
+        (2, 2, False),
+        (4, 1, True),
+    ]
+    assert list(merge([], 1)) == []
+
+
+def test_a_chunk_too_large_to_be_put_with_others_stays_alone() -> None:
+    assert [chunk.n_passes for chunk in merge(chunks([True] * 3), 0)] == [1, 1, 1]
+
+
+@pytest.mark.parametrize("lengths", [[], [2], [0], [1, 0, 3], [0, 0]])
+def test_rows_of_bytes_and_rows_of_columns_are_joined_alike(lengths: list[int]) -> None:
+    dtype = ALL_TABLES["given"]
+    rows = [np.arange(2 * n, dtype=np.uint32).tobytes() for n in lengths]
+    parts = [from_parts([row], dtype) for row in rows]
+    by_field = [Ragged(part.offsets, {name: part.column(name) for name in dtype.names or ()}) for part in parts]
+
+    for joined in (join(parts, dtype), join(by_field, dtype), from_parts(rows, dtype) if rows else join([], dtype)):
+        assert np.diff(joined.offsets).tolist() == lengths
+        assert joined.records(dtype).tobytes() == b"".join(rows)
+        assert joined.n_values == sum(lengths)
+        assert joined.rows().tolist() == [row for row, n in enumerate(lengths) for _ in range(n)]
+        assert joined.nbytes == joined.offsets.nbytes + sum(map(len, rows))
