@@ -218,8 +218,8 @@ class Execution:
         self.engine = self.enumeration or self._machine
         self.results: list[Term] = []
         self.totals = start.totals.copy() if start else Totals()
-        self._observers: list[Observer] = [self._recorder, self.totals, HeapGauge(machine)]
-        line = progress_for(request.progress)
+        self._observers: list[Observer] = [self._recorder, self.totals, HeapGauge(machine, self._notice)]
+        line = progress_for(request.progress, self._recorder.flush)
         self._observers += [line] if line else []
         header = self._header(used)
         if start is not None and start.state is not None:
@@ -234,7 +234,7 @@ class Execution:
             self._observers,
             max_passes=request.max_passes,
             timeout=request.timeout,
-            on_pass=request.on_pass,
+            on_pass=None if request.on_pass is None else self._on_pass,
         )
         self.stop: Stop | None = None
         self._ended: Stop | None = None
@@ -269,6 +269,17 @@ class Execution:
     def trace(self) -> Trace:
         """What was recorded so far."""
         return self._recorder.trace
+
+    # ---- whoever is told of a pass is told once it is in the file
+
+    def _on_pass(self, record: PassRecord) -> bool | None:
+        assert self.request.on_pass is not None
+        self._recorder.flush()
+        return self.request.on_pass(record)
+
+    def _notice(self, text: str) -> None:
+        self._recorder.flush()
+        notice(text)
 
     # ---- what a recording at level full asks
 
@@ -309,6 +320,7 @@ class Execution:
         if self.enumeration is None:
             return
         for term in self.enumeration.take():
+            self._recorder.flush()
             self.results.append(term)
             yield term
 
