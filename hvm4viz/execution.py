@@ -88,12 +88,15 @@ class Start:
         Statistics so far.
     is_full : bool
         Whether it had stopped because the heap was full.
+    closed : frozenset of int
+        Slots whose closure must not be evaluated once more: what they say of it comes from a file.
     """
 
     prior: Trace
     state: State | None
     totals: Totals
     is_full: bool = False
+    closed: frozenset[int] = frozenset()
 
 
 class Totals:
@@ -223,6 +226,7 @@ class Execution:
         self._observers += [line] if line else []
         header = self._header(used)
         if start is not None and start.state is not None:
+            self.store.closed = start.closed
             self.results = put_back(start.state, self._machine, self.enumeration, self._book)
         if request.record == "full":
             self.store.watch_changes()
@@ -359,6 +363,8 @@ class Execution:
         )
 
     def _message(self, stop: Stop) -> str:
+        if stop.status == "stalled" and self.store.closed:
+            return f"{stop.message}; to evaluate it once more, what the file says of it does not do: resume(0)"
         if stop.record < 0:
             return stop.message
         fault = self.engine.fault(stop.record)
