@@ -214,7 +214,7 @@ class Recorder:
         ):
             self._seal()
 
-    def _more(self, record: PassRecord) -> tuple[bytes, _Bytes, bytes, bytes]:
+    def _more(self, record: PassRecord) -> tuple[bytes, _Bytes, _Bytes, bytes]:
         image, state = self._keyframes.take(record) if self._keyframes else (b"", b"")
         return record.ops.tobytes(), _view(record.deltas), image, state
 
