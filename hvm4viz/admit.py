@@ -18,16 +18,19 @@ from hvm4viz.book import Book
 from hvm4viz.settings import Machine
 from hvm4viz.term import EXT_MASK, LAM_ERA, SUB_BIT, TAG_MASK, VAL_MASK, Tag, arity_of
 
-FREE, TERM, BINDER, LINK, FILLER, SLOT, STAMPS, WAITERS = range(8)
-_USES: Final = ("nothing", "a field", "a binder", "a link", "who filled a binder", "a slot", "stamps", "waiters")
+FREE, TERM, BINDER, LINK, FILLER, SLOT, STAMPS, WAITERS, FRAME, JOIN = range(10)
+_USES: Final = (
+    "nothing", "a field", "a binder", "a link", "who filled a binder", "a slot", "stamps", "waiters", "a frame",
+    "a join",
+)  # fmt: skip
 
 _ALWAYS: Final = 0x80000000  # STAMP_ALWAYS of kernels/heap.h
-_PUBLISHED, _BY_OWNER, _ARRIVED = 0x80000000, 0x40000000, 0x10000000  # ST_R, ST_O and ST_A of kernels/slot.h
+PUBLISHED, BY_OWNER, ARRIVED = 0x80000000, 0x40000000, 0x10000000  # ST_R, ST_O and ST_A of kernels/slot.h
 
-_ATOMS: Final = frozenset({Tag.NUM, Tag.ERA, Tag.NAM, Tag.ANY, Tag.C00, Tag.BJV})
-_PLAIN: Final = frozenset({Tag.BJ0, Tag.BJ1, *_ATOMS})
+ATOMS: Final = frozenset({Tag.NUM, Tag.ERA, Tag.NAM, Tag.ANY, Tag.C00, Tag.BJV})
+_PLAIN: Final = frozenset({Tag.BJ0, Tag.BJ1, *ATOMS})
 
-_LAMBDA, _VARIABLE = 1, 2
+LAMBDA, VARIABLE = 1, 2
 
 
 class BadImage(ValueError):
@@ -59,12 +62,12 @@ def admit(words: NDArray[np.uint64], root: int, book: Book, machine: Machine) ->
         If a word points outside the image or to a cell that has another use, or is none that a heap may hold.
     """
     size = machine.region_size
-    walk = _Walk(
+    walk = Walk(
         words,
         book,
         cells_max=-(-len(words) // size) * size,
         is_alone=machine.threads == 1,
-        has_waiters=machine.dup == "claim" or (machine.dup == "owner" and machine.owner_unit == "thread"),
+        has_waiters=has_waiters(machine),
     )
     walk.run(root)
     taken = np.frombuffer(walk.uses, np.uint8) != FREE
@@ -72,13 +75,18 @@ def admit(words: NDArray[np.uint64], root: int, book: Book, machine: Machine) ->
     return taken
 
 
-class _Walk:
+def has_waiters(machine: Machine) -> bool:
+    """Tell whether slots name the tasks that wait at them."""
+    return machine.dup == "claim" or (machine.dup == "owner" and machine.owner_unit == "thread")
+
+
+class Walk:
     """One walk through an image; what is still to be looked at stands on a stack."""
 
     def __init__(
         self, words: NDArray[np.uint64], book: Book, *, cells_max: int, is_alone: bool, has_waiters: bool
     ) -> None:
-        self.words = words.tolist()
+        self.words = np.ascontiguousarray(words, np.uint64).data
         self.book = book
         self.code = book.code
         self.cells_max = cells_max
@@ -93,21 +101,23 @@ class _Walk:
         self.free = cache(partial(free_variables, book))
 
     def run(self, root: int) -> None:
-        self._claim(root, root, TERM)
+        """Walk from a cell."""
+        self.claim(root, root, TERM)
         self.todo.append(root)
         while self.todo:
             cell = self.todo.pop()
-            word = self._word(cell)
+            word = self.word(cell)
             if word & SUB_BIT and self.uses[cell] == TERM:
                 raise BadImage(f"cell {cell} is a field and holds a substitution; those are for binders and slots")
-            self._term(cell, word & ~SUB_BIT)
+            self.term(cell, word & ~SUB_BIT)
         for slot, ends in self.ends.items():
-            self._check_slot(slot, ends)
+            self.check_slot(slot, ends)
 
-    def _word(self, cell: int) -> int:
+    def word(self, cell: int) -> int:
+        """Return the word in a cell."""
         return self.words[cell] if cell < len(self.words) else 0
 
-    def _claim(self, cell: int, by: int, use: int) -> None:
+    def claim(self, cell: int, by: int, use: int) -> None:
         """Give a cell its use."""
         if not 0 <= cell < self.cells_max:
             raise BadImage(f"cell {by} points to cell {cell:,}; the image has cells 0 to {self.cells_max - 1:,}")
@@ -121,16 +131,17 @@ class _Walk:
             )
         self.uses[cell] = use
 
-    def _term(self, cell: int, word: int) -> None:
+    def term(self, cell: int, word: int) -> None:
+        """Claim what a term points to."""
         tag, ext, val = word >> 56 & TAG_MASK, word >> 32 & EXT_MASK, word & VAL_MASK
         if tag in _PLAIN:
             return
         if tag == Tag.LAM:
-            self._binder(cell, val, _LAMBDA)
+            self.binder(cell, val, LAMBDA)
         elif tag == Tag.VAR:
-            self._binder(cell, val, _VARIABLE)
+            self.binder(cell, val, VARIABLE)
         elif tag in (Tag.DP0, Tag.DP1):
-            self._end(cell, val, tag)
+            self.end(cell, val, tag)
         elif tag == Tag.ALO:
             self._closure(cell, ext, val)
         elif tag == Tag.REF:
@@ -141,43 +152,44 @@ class _Walk:
         elif tag == Tag.PRI and ext >= len(self.book.prims):
             raise BadImage(f"cell {cell} calls primitive {ext}; the program knows {len(self.book.prims)}")
         else:
-            self._fields(cell, val, arity_of(word, self.book.prims[ext][1] if tag == Tag.PRI else 0))
+            self.fields(cell, val, arity_of(word, self.book.prims[ext][1] if tag == Tag.PRI else 0))
 
-    def _fields(self, cell: int, first: int, count: int) -> None:
+    def fields(self, cell: int, first: int, count: int) -> None:
+        """Claim the fields of a node."""
         for field in range(first, first + count):
             if field == 0:
                 raise BadImage(f"cell {cell} points to cell 0, which no term points to")
-            self._claim(field, cell, TERM)
+            self.claim(field, cell, TERM)
             self.todo.append(field)
 
     # ---- binders and slots
 
-    def _entry(self, by: int, loc: int, use: int) -> None:
+    def entry(self, by: int, loc: int, use: int) -> None:
         """Claim the first two cells of a binder or slot."""
         if loc == 0:
             raise BadImage(f"cell {by} points to cell 0, which no term points to")
-        self._claim(loc, by, use)
-        self._claim(loc + 1, by, LINK)
+        self.claim(loc, by, use)
+        self.claim(loc + 1, by, LINK)
 
-    def _binder(self, by: int, loc: int, role: int) -> None:
+    def binder(self, by: int, loc: int, role: int) -> None:
+        """Claim a binder for its lambda, or for its variable."""
         known = self.holders.get(loc, 0)
         if known & role:
-            raise BadImage(
-                f"cell {by} is a second {'lambda' if role == _LAMBDA else 'variable'} of the binder at {loc}"
-            )
+            raise BadImage(f"cell {by} is a second {'lambda' if role == LAMBDA else 'variable'} of the binder at {loc}")
         self.holders[loc] = known | role
-        self._entry(by, loc, BINDER)
-        stamp = self._word(loc + 1) >> 32
+        self.entry(by, loc, BINDER)
+        stamp = self.word(loc + 1) >> 32
         if self.binder_cells == 3 and not stamp & _ALWAYS:
-            self._claim(loc + 2, by, FILLER)
-        if stamp and self.holders[loc] & _LAMBDA:
+            self.claim(loc + 2, by, FILLER)
+        if stamp and self.holders[loc] & LAMBDA:
             raise BadImage(f"the lambda at cell {loc} was applied already: its binder is filled")
-        if role == _LAMBDA and self._word(loc) & SUB_BIT:
+        if role == LAMBDA and self.word(loc) & SUB_BIT:
             raise BadImage(f"the body of the lambda at cell {loc} is a substitution")
-        if role == _LAMBDA or (stamp and not known):
+        if role == LAMBDA or (stamp and not known):
             self.todo.append(loc)
 
-    def _end(self, by: int, slot: int, tag: int) -> None:
+    def end(self, by: int, slot: int, tag: int) -> None:
+        """Claim one end of a slot."""
         end = 1 if tag == Tag.DP0 else 2
         known = self.ends.get(slot, 0)
         if known & end:
@@ -185,32 +197,32 @@ class _Walk:
         self.ends[slot] = known | end
         if known:
             return
-        self._entry(by, slot, SLOT)
+        self.entry(by, slot, SLOT)
         if self.slot_cells == 4:
-            self._claim(slot + 2, by, STAMPS)
-            self._claim(slot + 3, by, WAITERS)
+            self.claim(slot + 2, by, STAMPS)
+            self.claim(slot + 3, by, WAITERS)
         self.todo.append(slot)
 
-    def _check_slot(self, slot: int, ends: int) -> None:
+    def check_slot(self, slot: int, ends: int) -> None:
         """Check what a slot says of itself: whoever can still come must find what is left for it, and nobody waits."""
-        word = self._word(slot)
-        is_atom = (word >> 56 & TAG_MASK) in _ATOMS
+        word = self.word(slot)
+        is_atom = (word >> 56 & TAG_MASK) in ATOMS
         if word & SUB_BIT and ends == 3 and not is_atom:
             raise BadImage(f"the slot at {slot} is published and has both its ends: one of them took its value")
         if self.slot_cells < 4:
             return
-        stamps, waiters = self._word(slot + 2), self._word(slot + 3)
+        stamps, waiters = self.word(slot + 2), self.word(slot + 3)
         halves = (stamps & VAL_MASK, stamps >> 32)
-        is_published = any(stamp & _PUBLISHED for stamp in halves)
+        is_published = any(stamp & PUBLISHED for stamp in halves)
         if is_published != bool(word & SUB_BIT):
             raise BadImage(
                 f"the slot at {slot} has the stamps {stamps:#x}, and {'a' if word & SUB_BIT else 'no'} value"
             )
         for side, stamp in enumerate(halves):
             waiter = waiters >> (32 * side) & VAL_MASK
-            if self.has_waiters and stamp & _ARRIVED and not stamp & _BY_OWNER and waiter:
+            if self.has_waiters and stamp & ARRIVED and not stamp & BY_OWNER and waiter:
                 raise BadImage(f"task {waiter - 1} waits at the slot at {slot}; an image to start from has no tasks")
-            if stamp & _PUBLISHED and ends & (1 << side) and not is_atom:
+            if stamp & PUBLISHED and ends & (1 << side) and not is_atom:
                 raise BadImage(f"end {side} of the slot at {slot} is there, and has published")
 
     # ---- closures
@@ -223,14 +235,14 @@ class _Walk:
             for _ in range(index):
                 if entry == 0:
                     break
-                self._claim(entry + 1, by, LINK)
-                entry = self._word(entry + 1) & VAL_MASK
+                self.claim(entry + 1, by, LINK)
+                entry = self.word(entry + 1) & VAL_MASK
             if entry == 0:
                 raise BadImage(f"cell {by} is a closure with {index + 1} variables, its environment is shorter")
             if tag == Tag.BJV:
-                self._binder(by, entry, _VARIABLE)
+                self.binder(by, entry, VARIABLE)
             else:
-                self._end(by, entry, Tag.DP0 if tag == Tag.BJ0 else Tag.DP1)
+                self.end(by, entry, Tag.DP0 if tag == Tag.BJ0 else Tag.DP1)
 
 
 def free_variables(book: Book, cell: int) -> tuple[tuple[int, int], ...]:

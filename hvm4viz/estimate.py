@@ -7,6 +7,7 @@ import math
 import os
 import shutil
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
 from typing import Final
@@ -127,10 +128,13 @@ class HeapGauge:
     Parameters
     ----------
     machine : Machine
+    tell : callable
+        Gets the text.
     """
 
-    def __init__(self, machine: Machine) -> None:
+    def __init__(self, machine: Machine, tell: Callable[[str], None] = notice) -> None:
         self._machine = machine
+        self._tell = tell
         self._regions = machine.heap_cells // machine.region_size
         self._at = max(math.ceil(NEARLY * self._regions), machine.blocks + 1)
 
@@ -142,7 +146,7 @@ class HeapGauge:
         if len(record.cells) >= self._at:
             share = len(record.cells) / self._regions
             self._at = self._regions + 1
-            notice(
+            self._tell(
                 f"the heap is {share:.0%} full after pass {record.index:,} ({len(record.cells):,} of "
                 f"{self._regions:,} regions are given out); a larger one than Machine(heap={self._machine.heap!r}) "
                 "lets the run go on for longer"

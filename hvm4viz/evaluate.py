@@ -324,7 +324,8 @@ class Evaluator(Nodes):
 
     def _again(self, act: _Activation) -> Stop | None:
         record = view(act.record, abi.RECORD)[0]
-        if not int(self.store.words[val_of(int(record["hand"])) + 1]) >> 40:
+        slot = val_of(int(record["hand"]))
+        if slot in self.store.closed or not int(self.store.words[slot + 1]) >> 40:
             return Stop("stalled", stalled(1))
         record["flags"] |= abi.RECORD_REENTER
         return None

@@ -88,12 +88,15 @@ class Start:
         Statistics so far.
     is_full : bool
         Whether it had stopped because the heap was full.
+    closed : frozenset of int
+        Slots whose closure must not be evaluated once more: what they say of it comes from a file.
     """
 
     prior: Trace
     state: State | None
     totals: Totals
     is_full: bool = False
+    closed: frozenset[int] = frozenset()
 
 
 class Totals:
@@ -218,11 +221,12 @@ class Execution:
         self.engine = self.enumeration or self._machine
         self.results: list[Term] = []
         self.totals = start.totals.copy() if start else Totals()
-        self._observers: list[Observer] = [self._recorder, self.totals, HeapGauge(machine)]
-        line = progress_for(request.progress)
+        self._observers: list[Observer] = [self._recorder, self.totals, HeapGauge(machine, self._notice)]
+        line = progress_for(request.progress, self._recorder.flush)
         self._observers += [line] if line else []
         header = self._header(used)
         if start is not None and start.state is not None:
+            self.store.closed = start.closed
             self.results = put_back(start.state, self._machine, self.enumeration, self._book)
         if request.record == "full":
             self.store.watch_changes()
@@ -234,7 +238,7 @@ class Execution:
             self._observers,
             max_passes=request.max_passes,
             timeout=request.timeout,
-            on_pass=request.on_pass,
+            on_pass=None if request.on_pass is None else self._on_pass,
         )
         self.stop: Stop | None = None
         self._ended: Stop | None = None
@@ -269,6 +273,17 @@ class Execution:
     def trace(self) -> Trace:
         """What was recorded so far."""
         return self._recorder.trace
+
+    # ---- whoever is told of a pass is told once it is in the file
+
+    def _on_pass(self, record: PassRecord) -> bool | None:
+        assert self.request.on_pass is not None
+        self._recorder.flush()
+        return self.request.on_pass(record)
+
+    def _notice(self, text: str) -> None:
+        self._recorder.flush()
+        notice(text)
 
     # ---- what a recording at level full asks
 
@@ -309,6 +324,7 @@ class Execution:
         if self.enumeration is None:
             return
         for term in self.enumeration.take():
+            self._recorder.flush()
             self.results.append(term)
             yield term
 
@@ -347,6 +363,8 @@ class Execution:
         )
 
     def _message(self, stop: Stop) -> str:
+        if stop.status == "stalled" and self.store.closed:
+            return f"{stop.message}; to evaluate it once more, what the file says of it does not do: resume(0)"
         if stop.record < 0:
             return stop.message
         fault = self.engine.fault(stop.record)

@@ -415,7 +415,7 @@ class Frontier:
             slot = val_of(int(record["hand"]))
             if tag_of(int(record["hand"])) not in (Tag.DP0, Tag.DP1) or int(record["hand"]) & SUB_BIT:
                 continue  # it waits for a fork
-            if not int(self.store.words[slot + 1]) >> 40:
+            if slot in self.store.closed or not int(self.store.words[slot + 1]) >> 40:
                 continue
             record["flags"] |= abi.RECORD_REENTER
             if width:

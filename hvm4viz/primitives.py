@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 PASSING: Final = (Tag.ERA, Tag.INC, Tag.SUP)
 """Heads that go through a primitive: it is called again inside."""
 
+BUILT_IN: Final = ("log", "gnf", "nf")
+"""Primitives that are no functions of Python."""
+
 _functions: Final[dict[str, Callable[..., Any]]] = {}
 
 

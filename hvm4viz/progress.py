@@ -125,7 +125,17 @@ def show_for(wish: bool | Literal["auto"]) -> Show | None:  # noqa: FBT001  (``p
     return None
 
 
-def progress_for(wish: bool | Literal["auto"]) -> Progress | None:  # noqa: FBT001  (``run(progress=...)`` as given)
-    """Return what shows the progress of a run, or None where it is not shown."""
+def progress_for(
+    wish: bool | Literal["auto"],  # noqa: FBT001  (``run(progress=...)`` as given)
+    before: Callable[[], None],
+) -> Progress | None:
+    """Return what shows the progress of a run, or None where none is shown; ``before`` is called ahead of each line."""
     show = show_for(wish)
-    return None if show is None else Progress(show)
+    if show is None:
+        return None
+
+    def tell(line: str, end: str) -> None:
+        before()
+        show(line, end)
+
+    return Progress(tell)

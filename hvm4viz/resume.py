@@ -12,13 +12,20 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
+from hvm4viz.admit import BadImage, admit
 from hvm4viz.errors import TraceError
-from hvm4viz.events import RESUMABLE
+from hvm4viz.events import RESUMABLE, RunHeader
 from hvm4viz.heap import Heap
 from hvm4viz.kernel_text.source import Kernel, kernel
+from hvm4viz.primitives import BUILT_IN
+from hvm4viz.program import Program, parse
+from hvm4viz.readmit import readmit
 from hvm4viz.settings import Machine, parse_size
 from hvm4viz.state import Misfit, State
+from hvm4viz.store import PASSES_MAX
+from hvm4viz.term import Tag, pack
 
 if TYPE_CHECKING:
     from hvm4viz.execution import Execution, Request
@@ -112,12 +119,12 @@ def resume_trace(
         raise ValueError(f"pass {p} is the end of a run that ended as {trace.end.status!r}; resume from one before")
     request = _request(trace, kernel, device, workers)
     machine = _larger(request.machine, heap, needed=is_full)
-    state = _state_at(trace, p, request, reached)
+    state, closed = _state_at(trace, p, request, reached)
     if state is not None:
         _check_value(state)
+        request = replace(request, words=reached.words, taken=None)
     request = replace(
         request,
-        words=trace.header.heap if state is None else reached.words,
         machine=machine,
         record="full",
         seed=seed,
@@ -128,7 +135,13 @@ def resume_trace(
         progress=progress,
         on_pass=on_pass,
         on_log=on_log,
-        start=Start(prior=trace.slice(0, p), state=state, totals=Totals.of_trace(trace.slice(0, p)), is_full=is_full),
+        start=Start(
+            prior=trace.slice(0, p),
+            state=state,
+            totals=Totals.of_trace(trace.slice(0, p)),
+            is_full=is_full,
+            closed=closed,
+        ),
     )
     return _fitting(partial(carry_out, request, on_result))
 
@@ -155,9 +168,13 @@ def _request(trace: Trace, used: Kernel | None, device: Any, workers: int | None
     except (TypeError, ValueError) as error:
         raise TraceError(f"the recorded machine is none of this version: {error}") from None
     uses = program.book.reachable_prims(program.book.entry(header.entry)) if program and header.entry else []
+    geometry = (machine.blocks, machine.threads_per_block, machine.region_size)
+    if geometry != (header.blocks, header.threads_per_block, header.region_size):
+        raise TraceError("the recorded machine has another geometry than the recorded passes: the trace was changed")
     return Request(
         program=program,
         words=header.heap,
+        taken=_fitting(partial(_check_start, header, program, machine)),
         root=header.root,
         stamps=header.stamps,
         entry=header.entry,
@@ -183,27 +200,83 @@ def _no_line(line: str) -> None:
     del line
 
 
-def _state_at(trace: Trace, p: int, request: Request, reached: Heap) -> State | None:
-    """Return the state at the start of pass p: a recorded one, or one that passes are repeated to reach."""
+def _check_start(header: RunHeader, program: Program | None, machine: Machine) -> NDArray[np.bool_] | None:
+    """Refuse a heap to start from that is neither the program's nor one that may be laid out; return what it takes."""
+    book = (program or parse("")).book
+    if not 0 <= header.stamps <= PASSES_MAX:
+        raise Misfit(f"it has stamps up to {header.stamps:,}")
+    if header.entry:
+        start = [pack(Tag.REF, book.entry(header.entry), 0)]
+        if header.root or header.heap.tolist() != start:
+            raise Misfit(f"its heap at the start is not @{header.entry}")
+        return None
+    if not 0 <= header.root < header.heap.size:
+        raise Misfit(f"its root is cell {header.root:,} of {header.heap.size:,}")
+    try:
+        return admit(header.heap, header.root, book, machine)
+    except BadImage as error:
+        raise Misfit(str(error)) from None
+
+
+def _state_at(trace: Trace, p: int, request: Request, reached: Heap) -> tuple[State | None, frozenset[int]]:
+    """Return the state at the start of pass p: a recorded one, or one that passes are repeated to reach.
+
+    With it come the slots whose closure is not known for certain (``readmit``).
+    """
     known, packed = trace.last_state(p)
-    state = _fitting(lambda: State.from_bytes(packed)) if packed else None
+    state, closed = None, frozenset[int]()
+    if packed:
+        words = reached.words if known == p else trace.at(known).words
+        try:
+            state, closed = _recorded(packed, known, request, words)
+        except Misfit as error:
+            if not trace.is_ordered or _calls_functions(request):
+                raise TraceError(f"the run cannot go on from the recorded state: {error}") from None
+            # A cyclic term is none that can be checked; what the program itself leads to needs no check.
+            return _fitting(partial(_repeat, trace, 0, p, None, closed, request, reached)), closed
     if known == p:
-        return state
+        return state, closed
     if not trace.is_ordered:
         passes = ", ".join(map(str, trace.state_passes[:8].tolist()))
         raise TraceError(
             f"pass {p}: the passes of this machine are not deterministic, so it can be resumed only where its state "
             f"was kept: {passes}{' ...' if trace.state_passes.size > 8 else ''}; the last one before is {known}"
         )
-    return _fitting(partial(_repeat, trace, known, p, state, request, reached))
+    return _fitting(partial(_repeat, trace, known, p, state, closed, request, reached)), closed
 
 
-def _repeat(trace: Trace, known: int, p: int, state: State | None, request: Request, reached: Heap) -> State:
+def _calls_functions(request: Request) -> bool:
+    """Tell whether the program calls Python functions, which must not be called again."""
+    if request.program is None or not request.entry:
+        return False
+    book = request.program.book
+    return any(name not in BUILT_IN for name, _ in book.reachable_prims(book.entry(request.entry)))
+
+
+def _recorded(packed: bytes, p: int, request: Request, words: NDArray[np.uint64]) -> tuple[State, frozenset[int]]:
+    """Read a state, and refuse one from which the machine could be led outside its heap."""
+    state = State.from_bytes(packed)
+    closed = readmit(
+        words,
+        state,
+        passes=p,
+        root=request.root,
+        mode=request.mode,
+        stamps=request.stamps,
+        book=(request.program or parse("")).book,
+        machine=request.machine,
+    )
+    return state, closed
+
+
+def _repeat(
+    trace: Trace, known: int, p: int, state: State | None, closed: frozenset[int], request: Request, reached: Heap
+) -> State:
     from hvm4viz.execution import Execution, Start, Totals
 
-    if known:
-        start = Start(prior=trace.slice(0, 0), state=state, totals=Totals())
-        request = replace(request, words=trace.at(known).words, start=start)
+    if state is not None:
+        start = Start(prior=trace.slice(0, 0), state=state, totals=Totals(), closed=closed)
+        request = replace(request, words=trace.at(known).words, taken=None, start=start)
     execution = Execution(replace(request, max_passes=p))
     stop = execution.advance()
     is_there = stop is not None and stop.status == "pass_limit" and execution.store.passes == p

@@ -25,7 +25,7 @@ from hvm4viz.events import ORIGINS
 from hvm4viz.frontier import Frontier
 from hvm4viz.heap import Task
 from hvm4viz.kernel_text import abi
-from hvm4viz.primitives import replayed
+from hvm4viz.primitives import PrimitiveError, replayed
 from hvm4viz.readback import Term
 from hvm4viz.store import Store
 from hvm4viz.term import SUB_BIT
@@ -279,7 +279,16 @@ def put_back(state: State, engine: Frontier | Evaluator, queue: Enumeration | No
         return [Term.told(store.words, cell, book, text) for cell, text in zip(cells, texts, strict=True)]
     except Misfit:
         raise
-    except (ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError) as error:
+    except (
+        ValueError,
+        KeyError,
+        TypeError,
+        IndexError,
+        AttributeError,
+        OverflowError,
+        StopIteration,
+        PrimitiveError,
+    ) as error:
         raise Misfit(f"the state does not fit this machine: {error!r}") from None
 
 

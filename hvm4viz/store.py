@@ -69,6 +69,8 @@ class Store:
         Who touched what, if the kernel remembers.
     mirror : Mirror or None
         The heap as it was when the last pass ended, if changes are asked for.
+    closed : frozenset of int
+        Slots whose closure is never evaluated once more, in a run that goes on from a file.
 
     Raises
     ------
@@ -96,6 +98,7 @@ class Store:
         self.count = count
         self.passes = 0
         self.mirror: Mirror | None = None
+        self.closed: frozenset[int] = frozenset()
         self._stamps = stamps
         self._is_alone = alone
         self.laid = len(words) if taken is None else len(taken)

@@ -35,6 +35,7 @@ LAYERS = (
     {"machine", "primitives", "nodes", "evaluate"},
     {"collapse"},
     {"state"},
+    {"readmit"},
     {"trace"},
     {"measure"},
     {"progress"},

@@ -24,6 +24,10 @@ SHARE: Final = 4
 """Bytes recorded for each byte of an image or state, at least."""
 
 
+_PART: Final = 1 << 16
+"""Cells that are looked at at a time."""
+
+
 class Watched(Protocol):
     """What a recording asks of the machine between two passes."""
 
@@ -44,9 +48,14 @@ class Watched(Protocol):
 
 def image_of(words: NDArray[np.uint64]) -> NDArray[np.void]:
     """Return the cells that are not zero as records of ``IMAGE``."""
-    at = np.flatnonzero(words)
-    image = np.empty(at.size, IMAGE)
-    image["cell"], image["word"] = at, words[at]
+    image = np.empty(np.count_nonzero(words), IMAGE)
+    filled = 0
+    for start in range(0, words.size, _PART):  # numbers of all cells at once would take as much as the heap
+        part = words[start : start + _PART]
+        at = np.flatnonzero(part)
+        image["cell"][filled : filled + at.size] = at + start
+        image["word"][filled : filled + at.size] = part[at]
+        filled += at.size
     return image
 
 
@@ -64,7 +73,7 @@ class Keyframes:
         self._changed = self._recorded = 0
         self._state_size = 0
 
-    def take(self, record: PassRecord) -> tuple[bytes, bytes]:
+    def take(self, record: PassRecord) -> tuple[bytes | memoryview, bytes]:
         """Return the image and the state to keep with a pass; empty if they are not due."""
         self._image_passes += 1
         self._state_passes += 1
@@ -72,13 +81,13 @@ class Keyframes:
         self._recorded += record.deltas.nbytes + record.events.nbytes + record.ops.nbytes
         return self._image(record), self._state()
 
-    def _image(self, record: PassRecord) -> bytes:
+    def _image(self, record: PassRecord) -> bytes | memoryview:
         if self._image_passes < EVERY_PASSES and self._changed < EVERY_BYTES:
             return b""
         if self._changed < SHARE * IMAGE.itemsize * int(record.cells.sum(dtype=np.int64)):
             return b""
         self._image_passes = self._changed = 0
-        return image_of(self._machine.words).tobytes()
+        return image_of(self._machine.words).view(np.uint8).data
 
     def _state(self) -> bytes:
         is_due = self._state_passes >= EVERY_PASSES and self._recorded >= SHARE * self._state_size

@@ -47,7 +47,7 @@ CHUNK_PASSES: Final = 4096
 """Pending passes at which they are gathered into a chunk (and written)."""
 
 FLUSH_S: Final = 0.2
-"""Longest that an acknowledged pass waits for the next one before both are written, in seconds."""
+"""Longest that a pass nobody was told of waits for the next one before both are written, in seconds."""
 
 _Bytes = bytes | memoryview
 _Pending = tuple[
@@ -75,7 +75,7 @@ class Recorder:
     path : path-like, optional
         File to write while the run goes on; it must not exist yet.
     sync : bool
-        Write and sync every pass before it is acknowledged, instead of at least every 0.2 s or 1 MiB.
+        Write and sync every pass at once, instead of every 0.2 s, every 1 MiB, and before somebody is told (``flush``).
     prior : Trace, optional
         Passes recorded before, of the same run and at the same level: the recording goes on behind them.
 
@@ -158,7 +158,7 @@ class Recorder:
         self._write()
 
     def on_pass(self, record: PassRecord) -> None:
-        """Take the record of one pass; when this returns, the pass is acknowledged."""
+        """Take the record of one pass; it is in the file, if there is one, once ``flush`` has returned."""
         if self.level == "off":
             return
         device = self._devices.get(record.device)
@@ -206,9 +206,14 @@ class Recorder:
         ):
             self._seal()
 
-    def _more(self, record: PassRecord) -> tuple[bytes, _Bytes, bytes, bytes]:
+    def _more(self, record: PassRecord) -> tuple[bytes, _Bytes, _Bytes, bytes]:
         image, state = self._keyframes.take(record) if self._keyframes else (b"", b"")
         return record.ops.tobytes(), _view(record.deltas), image, state
+
+    def flush(self) -> None:
+        """Write the passes so far: call it before anybody is told of them, for a kill loses what was not written."""
+        if self._writer is not None:
+            self._seal()
 
     def end(self, end: RunEnd) -> None:
         """Take the end of the run, whatever ended it."""
@@ -237,7 +242,7 @@ class Recorder:
 
     @property
     def trace(self) -> Trace:
-        """The passes acknowledged so far, as a trace that no longer changes."""
+        """The passes so far, as a trace that no longer changes."""
         if self._end is None:
             self._seal()
         if self._trace is None:
@@ -261,9 +266,9 @@ class Recorder:
         """Gather the pending passes into a chunk."""
         if not self._pending:
             return
-        self._chunks[:] = _all_of(
-            tuple(self._chunks), self._pending, self._regions, self._region_size, self.level, kept=self._keep
-        )
+        last = tuple(self._chunks[-1:])
+        more = _all_of(last, self._pending, self._regions, self._region_size, self.level, kept=self._keep)
+        self._chunks += more[len(last) :]
         if self._regions is not None:
             self._regions.forget(self._pending[-1][0] + 1)
         self._pending = []

@@ -350,14 +350,14 @@ class Trace(Recorded):
         ------
         TraceError
             If the trace does not know enough of that pass: it was not recorded at ``full``, or no longer then; the
-            machine's state is not known there, because its passes are not deterministic; or the program, the kernel or
-            the primitives are others now.
+            machine's state is not known there, because its passes are not deterministic, or is none that a machine can
+            be in; or the program, the kernel or the primitives are others now.
         ValueError
             If an option is out of range.
 
         Notes
         -----
-        The machine runs on the heap that the trace holds: resume a file only if you trust it.
+        The heap and the state that the trace holds are checked before the machine runs on them.
         """
         return resume_trace(self, p, **options)
 
