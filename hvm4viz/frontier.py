@@ -417,7 +417,7 @@ class Frontier:
                 continue  # it waits for a fork
             if slot in self.store.closed or not int(self.store.words[slot + 1]) >> 40:
                 continue
-            record["flags"] |= abi.RECORD_REENTER
+            record["flags"] |= abi.RECORD_REENTER | abi.RECORD_KEPT  # half of it cannot be given back: it is in itself
             if width:
                 return True
             if self.machine.dup == "claim":

@@ -8,7 +8,8 @@
 //
 // Invariants: the second word is written by the join between two passes alone, so no task sees it change during a pass;
 // a FORKED field never outlives its F_OPL frame: the value, or what there is of it, is put back before any rule looks.
-// A task whose operand is not needed any more is cancelled: it gives back its slots, with the work so far.
+// A task whose operand is not needed any more is cancelled: it gives back its slots, with the work so far; but not one
+// that waits for itself (a cyclic term), which goes on.
 
 #define JOIN_DONE 1u      // the first word holds what the task left
 #define JOIN_CANCELLED 2u // its task is to stop where it is
@@ -70,6 +71,19 @@ CALL void fork_promote(THREAD Worker* w, uint ramp) {
 
 FUNC bool fork_is_cancelled(THREAD Worker* w, uint join) {
   return (atomic_read(fork_state(w, join)) & JOIN_CANCELLED) != 0u;
+}
+
+// Does the task wait for a slot that it holds? The term is cyclic: its work so far, put back, would lie in itself.
+CALL bool fork_waits_for_itself(THREAD Worker* w) {
+  const uint wanted = term_tag(w->hand);
+  if (w->apply || (wanted != DP0 && wanted != DP1)) return false;
+  Term frame = w->top;
+  while (term_tag(frame) != F_ROOT && term_tag(frame) != F_LROOT) {
+    const uint tag = term_tag(frame), node = term_val(frame);
+    if ((tag == F_DP0 || tag == F_DP1) && node == term_val(w->hand)) return true;
+    frame = w->heap[tag == F_RED ? node + 1u : node];
+  }
+  return false;
 }
 
 // The left operand is a value and the right one a task of its own: put its value into the node, or wait for it. A left

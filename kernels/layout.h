@@ -58,6 +58,7 @@ struct Record {
 #define RECORD_FORK 64u   // a forked operand: its root is a join
 #define RECORD_RAMP_SHIFT 16u  // how often the task made room for others, 4 bits
 #define RECORD_AWAY 32u   // hopped: under defer="return" it is dealt again once the slot is resolved
+#define RECORD_KEPT 128u  // it waits for itself (a cyclic term): it goes on although its fork is cancelled
 #define RECORD_NAMED 0x01000000u  // one entry that wakes or polls it; the join counts them in the top byte
 #define RECORD_NAMED_MASK 0xFF000000u
 #define RECORD_REENTER 8u // stalled: the slot it waits for is its own, evaluate that slot's closure once more

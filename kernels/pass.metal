@@ -8,12 +8,16 @@ FUNC void pass_load(THREAD Worker* w, DEVICE Record* record) {
   w->reenter = (record->flags & RECORD_REENTER) != 0u;
   w->away = (record->flags & RECORD_AWAY) != 0u;
   w->is_fork = (record->flags & RECORD_FORK) != 0u;
-  w->is_cancelled = w->is_fork && fork_is_cancelled(w, record->root);
   w->pile_count = 0u;
   const uint shift = (record->flags >> RECORD_RAMP_SHIFT) & 15u;
   w->ramp = w->forks > 0u ? FORK_RAMP << shift : 0xFFFFFFFFu;
   w->hand = record->hand & ~SUB_BIT;
   w->place = record->place;
+  w->is_cancelled = w->is_fork && (record->flags & RECORD_KEPT) == 0u && fork_is_cancelled(w, record->root);
+  if (w->is_cancelled && (record->flags & RECORD_NEW) == 0u && fork_waits_for_itself(w)) {
+    record->flags |= RECORD_KEPT;
+    w->is_cancelled = false;
+  }
   if ((record->flags & RECORD_NEW) == 0u) {
     if (w->forks > 0u && !w->is_cancelled) fork_recall(w);
     return;
@@ -36,7 +40,7 @@ FUNC void pass_save(THREAD Worker* w, DEVICE Record* record) {
   record->hand = w->apply ? w->hand | SUB_BIT : w->hand;
   uint ramp = (record->flags >> RECORD_RAMP_SHIFT) & 15u;
   if (w->stop == OUT_FUEL && w->pile_count > 0u && ramp < 15u) ramp += 1u;
-  record->flags = (record->flags & (RECORD_NAMED_MASK | RECORD_FORK)) | (ramp << RECORD_RAMP_SHIFT) | (w->lifted ? RECORD_LIFTED : 0u) |
+  record->flags = (record->flags & (RECORD_NAMED_MASK | RECORD_FORK | RECORD_KEPT)) | (ramp << RECORD_RAMP_SHIFT) | (w->lifted ? RECORD_LIFTED : 0u) |
                   (w->away ? RECORD_AWAY : 0u);
   record->home = w->me;
   record->place = w->place;

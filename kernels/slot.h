@@ -222,7 +222,10 @@ CALL void slot_wake(THREAD Worker* w, uint slot, uint other) {
 
 // Stamp this side: published, or given back.
 FUNC void slot_stamp_now(THREAD Worker* w, uint slot, uint side, uint bits) {
-  if (heap_single(w)) return;
+  if (heap_single(w)) {  // a frontier may read it later, where slots have stamps: no owner acts here
+    if (w->slot_cells >= 4u) atomic_write(slot_stamp(w, slot, side), bits | w->now);
+    return;
+  }
   const bool shared = (w->flags & (PARAM_ATOMIC | PARAM_BLOCK)) != 0u;
   // a slot given back has no publisher: this thread's number, read late, would pass for its word on what others publish
   if (shared) atomic_write(slot_publisher(w, slot), (bits & (ST_R | ST_S)) != 0u ? w->me + 1u : 0u);
@@ -234,10 +237,12 @@ FUNC void slot_stamp_now(THREAD Worker* w, uint slot, uint side, uint bits) {
 // both may come late; the waiter word lets one of them through.
 CALL void slot_resume_claim(THREAD Worker* w) {
   const uint slot = term_val(w->hand), side = term_tag(w->hand) == DP0 ? 0u : 1u;
+  const bool is_at_slot = !w->apply && (term_tag(w->hand) == DP0 || term_tag(w->hand) == DP1);  // or it went on since
+  if (!is_at_slot || atomic_read(slot_waiter(w, slot, side)) != w->record + 1u) {
+    task_stop(w, OUT_STALE, WHY_NONE);
+    return;
+  }
   const uint other = heap_read_news(w, slot_stamp(w, slot, 1u - side)), mine = slot_pass(atomic_read(slot_stamp(w, slot, side)));
-  const bool is_waiting = !w->apply && (term_tag(w->hand) == DP0 || term_tag(w->hand) == DP1) &&
-                          atomic_read(slot_waiter(w, slot, side)) == w->record + 1u;
-  if (!is_waiting) { task_stop(w, OUT_STALE, WHY_NONE); return; }
   // A late poll let it go on, and it arrived here in this very pass: that the other entry was sent for is over.
   if (mine == w->now) { slot_wait(w, slot, side, OUT_PARKED, WHY_NONE); return; }
   const bool old = slot_is_old(w, other);
