@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import hvm4viz as hv
 from hvm4viz import store as store_module
 from hvm4viz.device.base import Buffer, view
-from hvm4viz.device.cpu import CpuDevice
+from hvm4viz.device.cpu import CpuBuffer, CpuDevice
 from hvm4viz.errors import DeviceFailed, KernelFault
 from hvm4viz.execution import Execution
 from hvm4viz.heap import Heap
@@ -97,7 +98,7 @@ class Noted(CpuDevice):
         self.most = most
         self.extents: dict[int, int] = {}
 
-    def buffer(self, source: Any) -> Buffer:
+    def buffer(self, source: int | NDArray[Any]) -> CpuBuffer:
         if isinstance(source, int) and source > self.most:
             raise DeviceFailed("no room", text="no room")
         return super().buffer(source)

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import pytest
 
 import hvm4viz
+from hvm4viz.execution import Mode
 from hvm4viz.settings import Machine
 from tests.differential.machines import name_of, protocols
 
+SHAPES: list[tuple[int, int, int | Literal["auto"]]] = [(3, 2, 1), (8, 4, "auto"), (1, 4, 16)]
 MACHINES = [
     Machine(blocks=blocks, threads_per_block=threads, fuel=fuel, fork="auto", **protocol)
-    for blocks, threads, fuel in ((3, 2, 1), (8, 4, "auto"), (1, 4, 16))
+    for blocks, threads, fuel in SHAPES
     for protocol in protocols()
 ]
 ALONE = Machine(blocks=1, threads_per_block=1)
@@ -37,7 +41,7 @@ SHARED = {
 @pytest.mark.parametrize("mode", ["collapse", "snf"])
 @pytest.mark.parametrize("machine", MACHINES, ids=name_of)
 @pytest.mark.parametrize("name", CYCLIC)
-def test_a_cancelled_task_that_waits_for_itself_changes_no_answer(name: str, machine: Machine, mode: str) -> None:
+def test_a_cancelled_task_that_waits_for_itself_changes_no_answer(name: str, machine: Machine, mode: Mode) -> None:
     expected = hvm4viz.run(CYCLIC[name], mode=mode, machine=ALONE, record="off")
 
     run = hvm4viz.run(CYCLIC[name], mode=mode, machine=machine, record="off", max_passes=5_000)

@@ -167,13 +167,16 @@ class Runner:
                 verdict = "invalid"
             else:
                 self.failed = False
-                items = [self.items[name] for name in names]
-                for item, following in zip(items, [*items[1:], None], strict=True):
+                tried = [self.items[name] for name in names]
+                following: list[pytest.Item | None] = [*tried[1:], None]
+                noticed = ""
+                for item, then in zip(tried, following, strict=True):
                     signal.setitimer(signal.ITIMER_PROF, 1 + GRACE * self.seconds[item.nodeid])
-                    self._protocol(item, following)
+                    self._protocol(item, then)
                     if self.failed:
+                        noticed = item.nodeid
                         break
-                verdict = f"killed {item.nodeid}" if self.failed else "survived"
+                verdict = f"killed {noticed}" if self.failed else "survived"
         except BaseException:  # noqa: BLE001  (whatever it is, the fault was noticed)
             verdict = "killed"
         os.write(writer, verdict.encode()[:4096])

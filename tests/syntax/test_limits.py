@@ -14,6 +14,7 @@ def refused(source: str) -> int:
     """Return the line in which a program is refused."""
     with pytest.raises(ProgramError, match="too large") as caught:
         parse(source)
+    assert caught.value.line is not None
     return caught.value.line
 
 

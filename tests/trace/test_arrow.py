@@ -5,10 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.csv
-import pyarrow.feather
-import pyarrow.parquet
 import pytest
+from pyarrow import csv, feather, parquet
 
 from hvm4viz.errors import TraceError
 from hvm4viz.trace.arrow import read_table
@@ -18,11 +16,11 @@ from hvm4viz.trace.arrow import read_table
 def test_a_table_is_read_whatever_file_it_is_in(ending: str, tmp_path: Path) -> None:
     table, path = pa.table({"a": [1, 2], "b": ["x", "y"]}), tmp_path / f"table{ending}"
     if ending.lower() == ".parquet":
-        pa.parquet.write_table(table, path)
+        parquet.write_table(table, path)
     elif ending == ".csv":
-        pa.csv.write_csv(table, path)
+        csv.write_csv(table, path)
     else:
-        pa.feather.write_feather(table, path)
+        feather.write_feather(table, path)
 
     assert read_table(path).equals(table)
 

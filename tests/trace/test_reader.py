@@ -667,7 +667,8 @@ def test_a_pass_on_a_device_without_a_name_is_refused(tmp_path: Path) -> None:
     for each in PASSES:
         kept.on_pass(each)
     kept._devices.clear()
-    chunk = recorder._chunk(0, kept._pending, 64, "counts", kept=False)
+    assert kept._regions is not None
+    chunk = recorder._chunk(0, kept._pending, kept._regions, 64, "counts", kept=False)
     for device, n_passes in ((0, len(PASSES)), (1, 0)):
         chunk.rows["device"][-1] = device
         path = tmp_path / f"{device}.hvt"
@@ -681,7 +682,7 @@ def test_a_pass_on_a_device_without_a_name_is_refused(tmp_path: Path) -> None:
 def test_batches_without_a_pass_count_as_well_so_that_a_walk_has_an_end(tmp_path: Path) -> None:
     made = writer.Writer(tmp_path / "run.hvt", header(), "counts")
     (chunk,) = record(PASSES, level="counts").chunks
-    names = dict.fromkeys(chunk.tables, columns.Ragged(np.zeros(1, np.int64), np.zeros(0)))
+    names = dict.fromkeys(chunk.tables, columns.no_values(0, columns.ROW))
     nothing = columns.Chunk(0, kept=False, rows=chunk.rows[:0], tables=names)
     nothing.tables.update({name: columns.no_values(0, columns.ALL_TABLES[name]) for name in names})
     for _ in range(5):

@@ -123,7 +123,7 @@ def test_sizes_are_those_of_the_passes(trace: Trace) -> None:
     ids=lambda change: next(iter(change)),
 )
 def test_regions_go_up_to_the_highest_that_anything_names(change: dict[str, Any]) -> None:
-    quiet = {"cells": np.zeros(8, np.uint32), "remote": np.zeros(8, np.uint32)}
+    quiet: dict[str, Any] = {"cells": np.zeros(8, np.uint32), "remote": np.zeros(8, np.uint32)}
     told = one_pass(0, [event(1)], **quiet)
     for place in range(3):
         passes = [dataclasses.replace(told, index=p, **(change if p == place else {})) for p in range(3)]
