@@ -233,7 +233,7 @@ CAUGHT: Final[tuple[Mutation, ...]] = (
         "poll or wake ignores the waiter word",
         CLAIM,
         LATE_POLLS,
-        (" &&\n                          atomic_read(slot_waiter(w, slot, side)) == w->record + 1u;", ";"),
+        (" || atomic_read(slot_waiter(w, slot, side)) != w->record + 1u", ""),
     ),
     _mutation(
         "3",
