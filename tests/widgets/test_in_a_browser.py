@@ -448,6 +448,21 @@ def test_the_events_fit_beside_or_below_the_heap_at_every_width(browser: Browser
         assert shown.page.evaluate("() => document.documentElement.scrollWidth") <= width
 
 
+def test_the_columns_of_the_heap_table_stand_below_their_titles_however_long_a_row_is(
+    browser: Browser, tmp_path: Path
+) -> None:
+    fields = ",".join(f"#A{{{n}}}" for n in range(16))
+    with offline(browser, TraceView(hv.run(f"@main = #Wide{{{fields}}}", record="full").trace), tmp_path) as shown:
+        shown.page.set_viewport_size({"width": 920, "height": 900})
+        shown.press("End", "4").settle()
+        places = shown.page.evaluate(
+            "() => [...document.querySelectorAll('.hv-table .hv-row')].filter((row) => row.offsetHeight)"
+            ".map((row) => [...row.children].map((cell) => cell.offsetLeft).join())"
+        )
+        assert len(places) > 10
+        assert len(set(places)) == 1
+
+
 @pytest.mark.parametrize(
     ("run", "says"),
     [
