@@ -156,6 +156,12 @@ class Totals:
         return stats
 
 
+def _tell(recorder: Recorder, text: str) -> None:
+    # no method: an execution that its observers lead to would keep the heap until the garbage collector comes by
+    recorder.flush()
+    notice(text)
+
+
 def print_line(line: str) -> None:
     """Write a line of ``%log`` to standard output; what the stream cannot encode is escaped."""
     stream = sys.stdout
@@ -221,7 +227,8 @@ class Execution:
         self.engine = self.enumeration or self._machine
         self.results: list[Term] = []
         self.totals = start.totals.copy() if start else Totals()
-        self._observers: list[Observer] = [self._recorder, self.totals, HeapGauge(machine, self._notice)]
+        gauge = HeapGauge(machine, partial(_tell, self._recorder))
+        self._observers: list[Observer] = [self._recorder, self.totals, gauge]
         line = progress_for(request.progress, self._recorder.flush)
         self._observers += [line] if line else []
         header = self._header(used)
@@ -280,10 +287,6 @@ class Execution:
         assert self.request.on_pass is not None
         self._recorder.flush()
         return self.request.on_pass(record)
-
-    def _notice(self, text: str) -> None:
-        self._recorder.flush()
-        notice(text)
 
     # ---- what a recording at level full asks
 
