@@ -105,10 +105,24 @@ def test_wrong_values_are_refused(trace: Trace, request_: Request) -> None:
         assert not fits(request_, State(state.facts, less).to_bytes())
 
 
-def test_a_trace_says_that_its_state_does_not_fit(trace: Trace) -> None:
-    broken = trace.slice(0, trace.n_passes)
-    other = type(trace)(
-        broken.header, broken.end, broken.chunks, level="full", devices=broken.devices, final_state=b"\1" * 50
+def broken(trace: Trace) -> Trace:
+    """Return a trace with a state at its end that is none."""
+    return type(trace)(
+        trace.header, trace.end, trace.chunks, level="full", devices=trace.devices, final_state=b"\1" * 50
     )
+
+
+def test_a_state_that_is_none_is_reached_again_from_the_start(trace: Trace) -> None:
+    options: dict[str, Any] = {"max_passes": trace.n_passes + 5, "progress": False, "on_log": lambda _: None}
+    wanted = trace.resume(trace.n_passes, **options)
+
+    again = broken(trace).resume(trace.n_passes, **options)
+
+    assert (again.status, again.text, again.trace.digest()) == (wanted.status, wanted.text, wanted.trace.digest())
+
+
+def test_a_state_that_is_none_is_refused_where_passes_cannot_be_repeated() -> None:
+    trace = hv.run(SHARED, machine=hv.Machine(dup="atomic"), record="full", max_passes=3, progress=False).trace
+
     with pytest.raises(TraceError, match="cannot go on from the recorded state"):
-        other.resume(other.n_passes)
+        broken(trace).resume(trace.n_passes)
