@@ -182,7 +182,7 @@ def test_progress_is_told_when_it_is_asked_for(
     line: Any = SimpleNamespace(
         begin=lambda _: told.append("begin"), on_pass=lambda _: told.append("pass"), end=lambda _: told.append("end")
     )
-    monkeypatch.setattr(execution, "progress_for", lambda asked: line if asked else None)
+    monkeypatch.setattr(execution, "progress_for", lambda asked, _: line if asked else None)
     run = hv.run("@main = 1 + 2", progress=progress)
     assert told == (["begin"] + ["pass"] * run.stats.passes + ["end"] if shown else [])
 
