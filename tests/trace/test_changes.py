@@ -82,3 +82,11 @@ def test_a_pass_put_twice_counts_as_the_last_time() -> None:
     kept.put(0, np.array([1, 0, 0, 0], np.uint32))
     kept.put(1, np.array([1, 5, 0, 0], np.uint32))
     assert listed(kept.rows(0, 2)) == [[(0, 1)], [(1, 5)]]
+
+
+@pytest.mark.parametrize("width", [1, 1_000, 300_000])
+def test_tables_take_no_more_memory_however_many_passes_there_are(width: int) -> None:
+    kept = Changes(CELLS, 0, np.zeros(0, np.uint32))
+    for index in range(150):
+        kept.put(index, np.zeros(width, np.uint32))
+    assert kept._state.window.size <= changes.WINDOW_WORDS + 2 * (width + width // 4 + 64)

@@ -198,14 +198,3 @@ def test_a_trace_asked_for_while_it_is_recorded_has_every_pass_so_far() -> None:
     kept.end(RunEnd("done", "", (), ()))
     assert kept.trace.n_passes == len(WIDTHS)
     assert kept.trace.end is not None
-
-
-def test_whole_tables_are_gathered_before_they_pile_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    passes = [one_pass(p, [event(1)], n_regions=50) for p in range(12)]
-    for bound, at_once in ((399, 1), (400, 2), (799, 2), (800, 3), (1 << 20, 12)):  # 2 × 50 words a pass
-        monkeypatch.setattr(recorder, "TABLES_BYTES", bound)
-        kept = Recorder()
-        kept.begin(header())
-        for told in passes:
-            kept.on_pass(told)
-        assert {chunk.n_passes for chunk in kept.trace.chunks} == {at_once}
