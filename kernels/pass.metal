@@ -14,7 +14,9 @@ FUNC void pass_load(THREAD Worker* w, DEVICE Record* record) {
   w->hand = record->hand & ~SUB_BIT;
   w->place = record->place;
   w->is_cancelled = w->is_fork && (record->flags & RECORD_KEPT) == 0u && fork_is_cancelled(w, record->root);
-  if (w->is_cancelled && (record->flags & RECORD_NEW) == 0u && fork_waits_for_itself(w)) {
+  // under claims an entry may name a record whose task is over, or elsewhere: there the host alone tells who is kept
+  const bool is_alone = (record->flags & RECORD_NEW) == 0u && (w->flags & PARAM_CLAIM) == 0u;
+  if (w->is_cancelled && is_alone && fork_waits_for_itself(w)) {
     record->flags |= RECORD_KEPT;
     w->is_cancelled = false;
   }
