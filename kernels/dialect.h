@@ -16,6 +16,8 @@ using namespace metal;
 #define GRID_INDEX uint index [[thread_position_in_grid]]
 #define FUNC static inline
 #define CALL static __attribute__((noinline))
+#define LOOP FUNC  // the loop over the steps of a task
+#define NEAR_CALL CALL  // small and hot: where it is called under C++, in one place where code has to be small
 typedef atomic_uint Atomic32;
 FUNC uint atomic_read(device Atomic32* at) { return atomic_load_explicit(at, memory_order_relaxed); }
 FUNC void atomic_write(device Atomic32* at, uint word) { atomic_store_explicit(at, word, memory_order_relaxed); }
@@ -55,6 +57,8 @@ typedef unsigned long long ulong;
   const uint index = first + (at & 31u) * (gridDim.x * blockDim.x / 32u) + at / 32u;
 #define FUNC static __device__ __forceinline__
 #define CALL static __device__ __noinline__  // in one place: the code has to fit the instruction caches
+#define LOOP FUNC
+#define NEAR_CALL CALL
 #define NEAR_LOADS 1  // words that say something only once they are old are read through the nearest cache
 // The lanes of a warp go step by step together, or each would go its own way to the end.
 #define LANES(live) __ballot_sync(__activemask(), live)
@@ -104,8 +108,14 @@ typedef unsigned long long ulong;
 #endif
 #define BUFFER(type, name, slot) type* name
 #define GRID_INDEX uint index
+#ifdef WATCH_YIELD  // threads on small stacks of their own, and it need not be fast
 #define FUNC static inline __attribute__((unused))
-#define CALL FUNC
+#else
+#define FUNC static inline __attribute__((unused, always_inline))
+#endif
+#define CALL static __attribute__((unused, noinline))  // in one place, as under CUDA: what is hot stays small
+#define LOOP CALL
+#define NEAR_CALL FUNC
 typedef unsigned int Atomic32;
 FUNC uint atomic_read(Atomic32* at) { return __atomic_load_n(at, __ATOMIC_RELAXED); }
 FUNC void atomic_write(Atomic32* at, uint word) { __atomic_store_n(at, word, __ATOMIC_RELAXED); }

@@ -114,6 +114,7 @@ FUNC void heap_log_entry(THREAD Worker* w, uint index) {
 FUNC void task_stop(THREAD Worker* w, uint outcome, uint why) {
   w->stop = outcome;
   w->why = why;
+  w->steps = 1u;  // this step is the last
 }
 
 // The parent of the innermost frame, for the frames that keep it in the first field.

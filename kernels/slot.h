@@ -36,7 +36,7 @@ FUNC Half slot_publisher(THREAD Worker* w, uint slot) { return slot_waiter(w, sl
 
 // Make a slot that holds t. Bound variables that are already filled are looked through; an atom is born published,
 // so that sharing a number never makes anybody wait.
-CALL void slot_make(THREAD Worker* w, uint loc, Term t, uint env) {
+NEAR_CALL void slot_make(THREAD Worker* w, uint loc, Term t, uint env) {
   if (heap_single(w)) {
     heap_pair(w, loc, t, (Term)env);
     return;
@@ -68,7 +68,7 @@ FUNC void slot_return(THREAD Worker* w) {
 }
 
 // What this end finds once the slot holds SUB. A slot born SUB is one interaction, whoever comes first.
-CALL void slot_read(THREAD Worker* w, uint slot, uint side) {
+NEAR_CALL void slot_read(THREAD Worker* w, uint slot, uint side) {
   const bool is_born = !heap_single(w) && (atomic_read(slot_claim(w, slot)) & CLAIM_BORN) != 0u;
   if (is_born && w->spent >= w->fuel) { task_stop(w, OUT_FUEL, WHY_NONE); return; }
   heap_log_op(w, OP_READ, slot, side);
@@ -114,7 +114,7 @@ CALL bool slot_enter_again(THREAD Worker* w, uint slot) {
 }
 
 // Take the slot: it holds the parent frame now, and its expression is in hand.
-CALL void slot_take(THREAD Worker* w, uint slot, uint side) {
+NEAR_CALL void slot_take(THREAD Worker* w, uint slot, uint side) {
   const Term t = w->heap[slot];
   heap_log_op(w, OP_TAKE, slot, side);
   slot_keep_closure(w, slot, t);
@@ -143,7 +143,7 @@ FUNC bool slot_is_published(THREAD Worker* w, uint stamp) {
 CALL bool settle_walk(THREAD Worker* w, Term t, bool release);  // join.h: can a stuck term go on?
 
 // Option 1, unit thread: the owner acts on the cell itself, others hop to it unless they see an old publication.
-CALL void slot_reach_owner(THREAD Worker* w, uint slot, uint side) {
+NEAR_CALL void slot_reach_owner(THREAD Worker* w, uint slot, uint side) {
   if (!heap_single(w) && heap_owner(w, slot) != w->me) {
     const uint other = heap_read_news(w, slot_stamp(w, slot, 1u - side));
     if (slot_is_published(w, other)) slot_read(w, slot, side);
@@ -206,7 +206,7 @@ CALL void slot_reach_claim(THREAD Worker* w, uint slot, uint side) {
 }
 
 // Wake the task of the other side, if one is parked and will not see for itself.
-CALL void slot_wake(THREAD Worker* w, uint slot, uint other) {
+NEAR_CALL void slot_wake(THREAD Worker* w, uint slot, uint other) {
   if (heap_single(w) || (w->flags & (PARAM_ATOMIC | PARAM_BLOCK)) != 0u) return;
   const uint stamp = heap_read_news(w, slot_stamp(w, slot, other));
   if ((stamp & ST_A) == 0u || (stamp & ST_O) != 0u) return;
@@ -299,7 +299,7 @@ FUNC void slot_park(THREAD Worker* w) {
 }
 
 // The holder of side `side`, where it may: give the other side its value and go on with `mine` in the parent frame.
-CALL void slot_publish(THREAD Worker* w, Term mine, Term other, bool apply) {
+NEAR_CALL void slot_publish(THREAD Worker* w, Term mine, Term other, bool apply) {
   const uint slot = term_val(w->top);
   const uint side = term_tag(w->top) - F_DP0;
   heap_log_op(w, OP_PUBLISH, slot, side);

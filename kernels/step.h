@@ -254,11 +254,11 @@ CALL void step_unwind(THREAD Worker* w) {
 
 // One step of the task, or as many as there are where threads do not go together, until it must end the pass. Steps are
 // bounded too: a loop of uncounted steps ends the pass as fuel.
-FUNC void step_run(THREAD Worker* w) {
+LOOP void step_run(THREAD Worker* w) {
   do {
     if (w->is_cancelled) step_unwind(w);
     else if (w->apply) step_apply(w);
     else step_enter(w);
-    if (--w->steps == 0u && w->stop == OUT_UNRUN) task_stop(w, OUT_FUEL, WHY_NONE);
-  } while (STEPS_ALONE && w->stop == OUT_UNRUN);
+  } while (--w->steps != 0u && STEPS_ALONE);
+  if (w->steps == 0u && w->stop == OUT_UNRUN) task_stop(w, OUT_FUEL, WHY_NONE);
 }
