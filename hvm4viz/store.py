@@ -112,7 +112,7 @@ class Store:
                 f"starts with {needed}: use heap={least!r} or more, or smaller regions"
             )
         self._opening = device.renew()
-        self._compiled = device.kernel(kernel.text)
+        self._compiled = device.kernel(kernel.alone if machine.threads == 1 and device.tailors else kernel.text)
         self._check_layout()
         cells = regions_max * machine.region_size
         try:

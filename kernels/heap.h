@@ -47,8 +47,21 @@ struct Worker {
   uint far, far_writes;        // region of the last linear writes into another block's; writes there not yet told
 };
 
-FUNC bool heap_single(THREAD Worker* w) { return (w->flags & PARAM_SINGLE) != 0u; }
-FUNC bool heap_live(THREAD Worker* w) { return (w->flags & PARAM_LIVE) != 0u; }
+// What a run asks for. A text compiled for a machine of one thread (a line in front of it says ALONE) knows most of it.
+#ifdef ALONE
+FUNC uint heap_flags(THREAD Worker* w) {
+  return (w->flags & (PARAM_COUNT | PARAM_LIFT | PARAM_WEAK | PARAM_ALONE)) | PARAM_SINGLE;
+}
+FUNC bool task_is_cancelled(THREAD Worker* w) { (void)w; return false; }
+FUNC bool task_may_fork(THREAD Worker* w) { (void)w; return false; }
+#else
+FUNC uint heap_flags(THREAD Worker* w) { return w->flags; }
+FUNC bool task_is_cancelled(THREAD Worker* w) { return w->is_cancelled; }
+FUNC bool task_may_fork(THREAD Worker* w) { return w->forking; }
+#endif
+
+FUNC bool heap_single(THREAD Worker* w) { return (heap_flags(w) & PARAM_SINGLE) != 0u; }
+FUNC bool heap_live(THREAD Worker* w) { return (heap_flags(w) & PARAM_LIVE) != 0u; }
 
 // Read or write a word that tells others of plain writes before it. Under "pass" it needs no order: nobody acts on it
 // in this pass.
@@ -143,7 +156,7 @@ CALL void heap_count_remote(THREAD Worker* w, uint region) {
 
 // Write a linear cell: one that only this task can reach.
 FUNC void heap_put(THREAD Worker* w, uint loc, Term t) {
-  if ((w->flags & (PARAM_COUNT | PARAM_SINGLE)) == PARAM_COUNT) {
+  if ((heap_flags(w) & (PARAM_COUNT | PARAM_SINGLE)) == PARAM_COUNT) {
     const uint region = loc >> w->region_shift;
     if (w->owner[region] != w->block) heap_count_remote(w, region);
   }

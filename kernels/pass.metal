@@ -24,7 +24,7 @@ FUNC void pass_load(THREAD Worker* w, DEVICE Record* record) {
     if (w->forks > 0u && !w->is_cancelled) fork_recall(w);
     return;
   }
-  w->top = term_new((w->flags & PARAM_LIFT) != 0u && !w->is_fork ? F_LROOT : F_ROOT, 0u, record->root);
+  w->top = term_new((heap_flags(w) & PARAM_LIFT) != 0u && !w->is_fork ? F_LROOT : F_ROOT, 0u, record->root);
   w->hand = w->heap[record->root];
   w->apply = false;
 }
@@ -75,7 +75,7 @@ FUNC void pass_begin(THREAD Worker* w, DEVICE const Params* params, DEVICE Threa
   w->is_inside_pass = true;
   // idle threads ask for forks: about twice as many tasks as threads are enough
   w->forks = 0u;
-  if ((w->flags & PARAM_FORK) != 0u && params->width < 2u * params->threads) {
+  if ((heap_flags(w) & PARAM_FORK) != 0u && params->width < 2u * params->threads) {
     const uint each = (2u * params->threads - params->width) / params->width + 1u;
     w->forks = each < FORK_PILE ? each : FORK_PILE;
   }
@@ -97,7 +97,7 @@ FUNC void pass_end(THREAD Worker* w, DEVICE ThreadState* state) {
 
 // A cell that was visited is not visited again: only a cyclic normal form leads back to one. (Lifting does go back.)
 FUNC bool pass_is_first_visit(THREAD Worker* w, uint flags, uint root) {
-  if ((flags & (RECORD_NEW | RECORD_SLOT)) != RECORD_NEW || (w->flags & (PARAM_LIFT | PARAM_WEAK)) != 0u) return true;
+  if ((flags & (RECORD_NEW | RECORD_SLOT)) != RECORD_NEW || (heap_flags(w) & (PARAM_LIFT | PARAM_WEAK)) != 0u) return true;
   const uint bit = 1u << (root & 31u);
   return (atomic_or(w->visited + (root >> 5), bit) & bit) == 0u;
 }
@@ -113,7 +113,7 @@ FUNC void pass_enter(THREAD Worker* w, DEVICE Record* record, uint origin) {
   }
   pass_load(w, record);
   pass_start(w);
-  if ((origin == FROM_POLL || origin == FROM_WAKE) && (w->flags & PARAM_CLAIM) != 0u) slot_resume_claim(w);
+  if ((origin == FROM_POLL || origin == FROM_WAKE) && (heap_flags(w) & PARAM_CLAIM) != 0u) slot_resume_claim(w);
   if (w->stop == OUT_UNRUN && (flags & RECORD_SLOT) != 0u) pass_visit_slot(w, record->root);
 }
 
@@ -122,7 +122,7 @@ FUNC void pass_leave(THREAD Worker* w, DEVICE Record* record, uint origin) {
   if (w->stop == OUT_PARKED || w->stop == OUT_STALE) return;  // a poll or wake in vain: touch nothing
   if (w->stop == OUT_DONE) return;
   if (w->stop == OUT_RETURNED) w->away = false;
-  else if (w->stop == OUT_DEFERRED && (w->flags & PARAM_RETURN) != 0u) w->away = true;
+  else if (w->stop == OUT_DEFERRED && (heap_flags(w) & PARAM_RETURN) != 0u) w->away = true;
   pass_save(w, record);
   fork_promote(w, (record->flags >> RECORD_RAMP_SHIFT) & 15u);
   switch (w->stop) {
@@ -133,7 +133,7 @@ FUNC void pass_leave(THREAD Worker* w, DEVICE Record* record, uint origin) {
       if (w->why == WHY_CLAIM) {
         slot_park(w);
         frontier_item(w, ITEM_POLL, w->me, w->record);
-      } else if ((w->flags & PARAM_BLOCK) != 0u) {
+      } else if ((heap_flags(w) & PARAM_BLOCK) != 0u) {
         frontier_item(w, ITEM_HOP_BLOCK, w->target >> w->tpb_shift, w->record);
       } else {
         frontier_item(w, ITEM_HOP, w->target, w->record);
@@ -142,7 +142,7 @@ FUNC void pass_leave(THREAD Worker* w, DEVICE Record* record, uint origin) {
     case OUT_CONTENDED:
       if (heap_single(w)) {
         frontier_item(w, ITEM_SUSPEND, w->me, w->record);
-      } else if ((w->flags & (PARAM_ATOMIC | PARAM_BLOCK)) != 0u) {
+      } else if ((heap_flags(w) & (PARAM_ATOMIC | PARAM_BLOCK)) != 0u) {
         frontier_item(w, ITEM_POLL, w->me, w->record);
         if (origin == FROM_POLL && w->spent == 0u) task_stop(w, OUT_PARKED, WHY_NONE);
       } else {

@@ -77,7 +77,7 @@ NEAR_CALL void slot_read(THREAD Worker* w, uint slot, uint side) {
     w->spent += 1u;
     if ((atomic_or(slot_claim(w, slot), CLAIM_COUNTED) & CLAIM_COUNTED) != 0u) {
       w->counted -= 1u;  // another one's: charged to this entry, and counted there
-    } else if ((w->flags & PARAM_COUNT) != 0u) {
+    } else if ((heap_flags(w) & PARAM_COUNT) != 0u) {
       w->rules[term_tag(w->hand) == NAM || term_tag(w->hand) == BJV ? RULE_DUP_NAM : RULE_DUP_NOD] += 1u;
     }
   }
@@ -107,7 +107,7 @@ CALL bool slot_enter_again(THREAD Worker* w, uint slot) {
   const uint env = atomic_read(slot_link(w, slot));
   const uint again = slot_new(w, term_new(ALO, cell, env));
   const uint side = term_tag(w->hand) == DP0 ? 0u : 1u;
-  if (!heap_single(w) && (w->flags & PARAM_PROTOCOL) == 0u) atomic_write(slot_stamp(w, slot, side), 0u);  // it waits no more
+  if (!heap_single(w) && (heap_flags(w) & PARAM_PROTOCOL) == 0u) atomic_write(slot_stamp(w, slot, side), 0u);  // it waits no more
   w->hand = slot_end(term_ext(w->hand), again, side);
   w->reenter = false;
   return true;
@@ -167,7 +167,7 @@ NEAR_CALL void slot_reach_owner(THREAD Worker* w, uint slot, uint side) {
 
 // Option 2, and option 1 with unit block: whoever swaps the lock word first takes, the others come back.
 CALL void slot_reach_shared(THREAD Worker* w, uint slot, uint side) {
-  if ((w->flags & PARAM_BLOCK) != 0u && (heap_owner(w, slot) >> w->tpb_shift) != w->block) {
+  if ((heap_flags(w) & PARAM_BLOCK) != 0u && (heap_owner(w, slot) >> w->tpb_shift) != w->block) {
     const uint other = heap_read_news(w, slot_stamp(w, slot, 1u - side));
     if (slot_is_published(w, other)) slot_read(w, slot, side);
     else task_hop(w, slot, side, WHY_TAKE);
@@ -207,10 +207,10 @@ CALL void slot_reach_claim(THREAD Worker* w, uint slot, uint side) {
 
 // Wake the task of the other side, if one is parked and will not see for itself.
 NEAR_CALL void slot_wake(THREAD Worker* w, uint slot, uint other) {
-  if (heap_single(w) || (w->flags & (PARAM_ATOMIC | PARAM_BLOCK)) != 0u) return;
+  if (heap_single(w) || (heap_flags(w) & (PARAM_ATOMIC | PARAM_BLOCK)) != 0u) return;
   const uint stamp = heap_read_news(w, slot_stamp(w, slot, other));
   if ((stamp & ST_A) == 0u || (stamp & ST_O) != 0u) return;
-  const bool by_claim = (w->flags & PARAM_CLAIM) != 0u;
+  const bool by_claim = (heap_flags(w) & PARAM_CLAIM) != 0u;
   if (by_claim && !slot_is_old(w, stamp)) return;  // its own poll comes later than this pass
   const uint record = atomic_read(slot_waiter(w, slot, other));
   if (record == 0u) return;
@@ -226,7 +226,7 @@ FUNC void slot_stamp_now(THREAD Worker* w, uint slot, uint side, uint bits) {
     if (w->slot_cells >= 4u) atomic_write(slot_stamp(w, slot, side), bits | w->now);
     return;
   }
-  const bool shared = (w->flags & (PARAM_ATOMIC | PARAM_BLOCK)) != 0u;
+  const bool shared = (heap_flags(w) & (PARAM_ATOMIC | PARAM_BLOCK)) != 0u;
   // a slot given back has no publisher: this thread's number, read late, would pass for its word on what others publish
   if (shared) atomic_write(slot_publisher(w, slot), (bits & (ST_R | ST_S)) != 0u ? w->me + 1u : 0u);
   else if (heap_owner(w, slot) == w->me) bits |= ST_O;
@@ -280,16 +280,16 @@ CALL void slot_resume_claim(THREAD Worker* w) {
 // A task reaches an end of a slot (protocol section 3).
 FUNC void slot_reach(THREAD Worker* w) {
   const uint slot = term_val(w->hand), side = term_tag(w->hand) == DP0 ? 0u : 1u;
-  if (heap_single(w) || (w->flags & PARAM_PROTOCOL) == 0u) slot_reach_owner(w, slot, side);
-  else if ((w->flags & PARAM_CLAIM) != 0u) slot_reach_claim(w, slot, side);
+  if (heap_single(w) || (heap_flags(w) & PARAM_PROTOCOL) == 0u) slot_reach_owner(w, slot, side);
+  else if ((heap_flags(w) & PARAM_CLAIM) != 0u) slot_reach_claim(w, slot, side);
   else slot_reach_shared(w, slot, side);
 }
 
 // May this thread publish, give back or leave a stuck term here?
 FUNC bool slot_may_publish(THREAD Worker* w, uint slot) {
-  if ((w->flags & (PARAM_CLAIM | PARAM_ATOMIC)) != 0u) return true;
+  if ((heap_flags(w) & (PARAM_CLAIM | PARAM_ATOMIC)) != 0u) return true;
   const uint owner = heap_owner(w, slot);
-  return (w->flags & PARAM_BLOCK) != 0u ? (owner >> w->tpb_shift) == w->block : owner == w->me;
+  return (heap_flags(w) & PARAM_BLOCK) != 0u ? (owner >> w->tpb_shift) == w->block : owner == w->me;
 }
 
 // A task parks at the slot that it waits for (options 1/thread and 3); its record is written already.
@@ -319,7 +319,7 @@ CALL void slot_release(THREAD Worker* w) {
   w->top = w->heap[slot];
   heap_new(w, slot, w->hand);
   slot_stamp_now(w, slot, side, ST_X);
-  if ((w->flags & (PARAM_ATOMIC | PARAM_BLOCK)) != 0u) heap_tell(w, slot_lock(w, slot), ST_X | w->now);
+  if ((heap_flags(w) & (PARAM_ATOMIC | PARAM_BLOCK)) != 0u) heap_tell(w, slot_lock(w, slot), ST_X | w->now);
   slot_wake(w, slot, 1u - side);
   w->hand = slot_end(label, slot, side);
 }
@@ -334,7 +334,7 @@ CALL void slot_stuck(THREAD Worker* w) {
   heap_log_op(w, OP_STUCK, slot, side);
   w->top = w->heap[slot];
   heap_new(w, slot, w->hand);
-  if ((w->flags & PARAM_PROTOCOL) == 0u || heap_single(w)) {
+  if ((heap_flags(w) & PARAM_PROTOCOL) == 0u || heap_single(w)) {
     const uint claim = atomic_read(slot_claim(w, slot));  // a visit that was admitted before was for an older term
     atomic_write(slot_claim(w, slot), (claim | CLAIM_STUCK) & ~CLAIM_VISITED);
   } else {

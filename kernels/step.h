@@ -12,7 +12,7 @@ FUNC void step_push(THREAD Worker* w, uint tag, uint ext, uint node, Term hand) 
 
 // A primitive: %gnf is what this machine does already, so its argument goes on; any other is the host's.
 FUNC void step_primitive(THREAD Worker* w, Term pri, Term argument) {
-  if (term_ext(pri) == PRI_GNF && (w->flags & PARAM_ALONE) == 0u) w->hand = argument;
+  if (term_ext(pri) == PRI_GNF && (heap_flags(w) & PARAM_ALONE) == 0u) w->hand = argument;
   else task_stop(w, OUT_ABORTED, WHY_NONE);
 }
 
@@ -55,7 +55,7 @@ CALL void step_enter_static(THREAD Worker* w) {
   for (uint i = 1u; i < n; i++) heap_new(w, node + i, book_term(w, from + i, env));
   w->top = term_new(frame, term_ext(s), node);
   w->hand = book_term(w, from, env);
-  if (frame == F_OPL && w->forking) fork_offer(w, node);
+  if (frame == F_OPL && task_may_fork(w)) fork_offer(w, node);
 }
 
 // One step on a term that is not known to be in weak normal form. None of this is counted, but UNS.
@@ -78,7 +78,7 @@ FUNC void step_enter(THREAD Worker* w) {
     case APP: step_push(w, F_APP, 0u, loc, w->heap[loc]); return;
     case OP2:
       step_push(w, F_OPL, term_ext(t), loc, w->heap[loc]);
-      if (w->forking) fork_offer(w, loc);
+      if (task_may_fork(w)) fork_offer(w, loc);
       return;
     case EQL: step_push(w, F_EQL, 0u, loc, w->heap[loc]); return;
     case AND: step_push(w, F_AND, 0u, loc, w->heap[loc]); return;
@@ -190,7 +190,7 @@ FUNC void step_apply(THREAD Worker* w) {
     if (!hand_node(w)) return;
     heap_put(w, term_val(w->top), w->hand);
     if (w->is_fork) frontier_item(w, ITEM_JOINED, 0u, term_val(w->top));
-    else if ((w->flags & PARAM_WEAK) == 0u) frontier_children(w, w->hand);
+    else if ((heap_flags(w) & PARAM_WEAK) == 0u) frontier_children(w, w->hand);
     task_stop(w, OUT_DONE, WHY_NONE);
     return;
   }
@@ -198,7 +198,7 @@ FUNC void step_apply(THREAD Worker* w) {
     lift_step(w, frame);
     return;
   }
-  const bool is_left = frame == F_OPL && (w->flags & PARAM_FORK) != 0u;
+  const bool is_left = frame == F_OPL && (heap_flags(w) & PARAM_FORK) != 0u;
   if (is_left) fork_take_back(w, term_val(w->top));
   if (w->spent >= w->fuel || (w->pile_count > 0u && w->spent >= w->ramp)) { task_stop(w, OUT_FUEL, WHY_NONE); return; }
   if (frame == F_DP0 || frame == F_DP1) {
@@ -256,7 +256,7 @@ CALL void step_unwind(THREAD Worker* w) {
 // bounded too: a loop of uncounted steps ends the pass as fuel.
 LOOP void step_run(THREAD Worker* w) {
   do {
-    if (w->is_cancelled) step_unwind(w);
+    if (task_is_cancelled(w)) step_unwind(w);
     else if (w->apply) step_apply(w);
     else step_enter(w);
   } while (--w->steps != 0u && STEPS_ALONE);

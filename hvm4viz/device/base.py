@@ -108,6 +108,11 @@ class Device(Protocol):
         """Whether the next frontier is built in many dispatches over the grid rather than in one of one thread."""
         return False
 
+    @property
+    def tailors(self) -> bool:
+        """Whether a machine of one thread gets a text of its own (``Kernel.alone``): where compiling is quick."""
+        return False
+
     def batch(self, calls: Sequence[tuple[Function, int, tuple[Buffer, ...]]]) -> Callable[[], None]:
         """Return what runs these dispatches one after the other, again and again, and returns when the last is done."""
 

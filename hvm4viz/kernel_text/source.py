@@ -56,7 +56,7 @@ def _dispatch(rules: tuple[Rule, ...]) -> str:
         "// generated from kernels/rules",
         "FUNC void step_count(THREAD Worker* w, uint rule) {",
         "  w->spent += 1u;",
-        "  if ((w->flags & PARAM_COUNT) != 0u) w->rules[rule] += 1u;",
+        "  if ((heap_flags(w) & PARAM_COUNT) != 0u) w->rules[rule] += 1u;",
         "}",
         "",
     ]
@@ -253,6 +253,11 @@ class Kernel:
         parts.append(_dispatch(self.rules))
         parts += [read(name) for name in (*_AFTER, *(_WITH_LOG if "log" in self.watchers else ()))]
         return "\n".join(parts)
+
+    @cached_property
+    def alone(self) -> str:
+        """The same text for machines of one thread: the compiler leaves out what only several can need."""
+        return f"#define ALONE 1\n{self.text}"
 
     @cached_property
     def digest(self) -> str:

@@ -3,7 +3,7 @@
 // X₀ ← F₀(A₀)   X₁ ← F₁(A₁)   F = f, A = a at L
 //
 // redex:   DP0 DP1 | APP AND OR REF
-// when:    (w->flags & PARAM_LIFT) != 0u
+// when:    (heap_flags(w) & PARAM_LIFT) != 0u
 // words:   arity + arity * slot
 // writes:  the slot, by its owner; the node, which becomes this end's copy
 // example: collapse λf. ! s &D = @gone(f); [s₀, s₁]  =>  λa.[@gone(a),@gone(a)]

@@ -90,3 +90,20 @@ def test_a_stopped_run_goes_on_after_others() -> None:
     hv.run("@main = [1, 2, 3]", device="cpu")
     whole = hv.run(GROWS, device="cpu", machine=hv.Machine(fuel=100))
     assert stopped.resume().trace.digest() == whole.trace.digest()
+
+
+@pytest.mark.parametrize("mode", ["snf", "collapse"])
+def test_the_text_for_one_thread_does_what_the_one_for_all_does(mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = f"{GROWS.replace('2000', '40')}, ! x &L = &L{{#P{{2 + 3, &A{{1, 4}}}}, 7}}; #Q{{x₀, x₁}}"
+    source = source.replace("@main = ", "@main = #All{") + "}"
+    machine = hv.Machine(blocks=1, threads_per_block=1, region_size=64, fuel=7, dup="claim")
+
+    def run() -> hv.Run:
+        return hv.run(source, mode=mode, machine=machine, device="cpu", record="full", progress=False)
+
+    own = run()
+    monkeypatch.setattr(CpuDevice, "tailors", False)
+    shared = run()
+
+    assert own.lines == shared.lines != []
+    assert own.trace.digest() == shared.trace.digest()

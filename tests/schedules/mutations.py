@@ -81,7 +81,7 @@ PEEK = (
     "  if ((peek & SUB_BIT) != (ulong)0 && term_is_atom(term_tag(peek))) { slot_read(w, slot, side); return; }\n"
 )
 PUBLISHES = "  slot_stamp_now(w, slot, side, ST_R);\n  slot_wake(w, slot, 1u - side);\n"
-FREES = "  if ((w->flags & (PARAM_ATOMIC | PARAM_BLOCK)) != 0u) heap_tell(w, slot_lock(w, slot), ST_X | w->now);\n"
+FREES = "  if ((heap_flags(w) & (PARAM_ATOMIC | PARAM_BLOCK)) != 0u) heap_tell(w, slot_lock(w, slot), ST_X | w->now);\n"
 WAKES = "  slot_wake(w, slot, 1u - side);\n"
 STUCK = "    slot_stamp_now(w, slot, side, ST_X | ST_S);\n  }\n"
 WAITER = "  atomic_write(slot_waiter(w, w->slot, w->side), w->record + 1u);\n"
@@ -150,7 +150,7 @@ CAUGHT: Final[tuple[Mutation, ...]] = (
         "1",
         "value published where the task happens to be",
         THREAD,
-        ("  if ((w->flags & (PARAM_CLAIM | PARAM_ATOMIC)) != 0u) return true;\n", "  return true;\n"),
+        ("  if ((heap_flags(w) & (PARAM_CLAIM | PARAM_ATOMIC)) != 0u) return true;\n", "  return true;\n"),
     ),
     _mutation("1", "deferral dropped", THREAD, (HOP, "        ;\n")),
     _mutation("1", "park leaves no stamp", THREAD, (WAITER + STAMP_A, WAITER)),
@@ -254,8 +254,8 @@ CAUGHT: Final[tuple[Mutation, ...]] = (
         "woken task decides as a fresh arrival",
         CLAIM,
         (
-            "if ((origin == FROM_POLL || origin == FROM_WAKE) && (w->flags & PARAM_CLAIM) != 0u)",
-            "if (origin == FROM_POLL && (w->flags & PARAM_CLAIM) != 0u)",
+            "if ((origin == FROM_POLL || origin == FROM_WAKE) && (heap_flags(w) & PARAM_CLAIM) != 0u)",
+            "if (origin == FROM_POLL && (heap_flags(w) & PARAM_CLAIM) != 0u)",
         ),
     ),
     _mutation(
