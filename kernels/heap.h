@@ -288,25 +288,23 @@ FUNC uint env_entry(THREAD Worker* w, uint env, uint index) {
 
 // ---- book
 
+// Tags of static terms that are whole in their word, as a set.
+#define BOOK_BIT(tag) ((ulong)1 << (tag))
+#define BOOK_ATOMS \
+  (BOOK_BIT(NUM) | BOOK_BIT(ERA) | BOOK_BIT(NAM) | BOOK_BIT(ANY) | BOOK_BIT(C00) | BOOK_BIT(REF))
+
 // The term of a static cell under an environment: variables are looked up at once, atoms are themselves, the rest
 // becomes an unboxed closure.
-CALL Term book_term(THREAD Worker* w, uint cell, uint env) {
+NEAR_CALL Term book_term(THREAD Worker* w, uint cell, uint env) {
   const Term t = w->book[cell];
-  switch (term_tag(t)) {
-    case NUM: case ERA: case NAM: case ANY: case C00: case REF:
-      return t;
-    case BJV: {
-      const uint loc = env_entry(w, env, term_val(t));
-      return binder_filled(w, loc) ? binder_value(w, loc) : term_new(VAR, 0u, loc);
-    }
-    case BJ0:
-      return term_new(DP0, term_ext(t), env_entry(w, env, term_val(t)));
-    case BJ1:
-      return term_new(DP1, term_ext(t), env_entry(w, env, term_val(t)));
-    default:
-      return term_new(ALO, cell, env);
-  }
+  const uint tag = term_tag(t);
+  if (((BOOK_ATOMS >> tag) & (ulong)1) != (ulong)0) return t;
+  if (tag - BJV > BJ1 - BJV) return term_new(ALO, cell, env);
+  const uint loc = env_entry(w, env, term_val(t));
+  if (tag == BJV) return binder_filled(w, loc) ? binder_value(w, loc) : term_new(VAR, 0u, loc);
+  return term_new(tag == BJ0 ? DP0 : DP1, term_ext(t), loc);
 }
+
 
 FUNC Term hand_static(THREAD Worker* w) { return w->book[term_ext(w->hand)]; }
 

@@ -4,8 +4,6 @@
 // variable is quoted before the body of its lambda is entered, so duplications of open terms can finish. The frames
 // lie in cells of their own: a node's fields hold terms again as soon as they are lifted.
 
-FUNC bool lift_is_frame(uint frame) { return frame >= F_LROOT && frame <= F_LLAM; }
-
 // Lambdas around the term in hand.
 FUNC uint lift_depth(THREAD Worker* w) {
   return term_tag(w->top) == F_LROOT ? 0u : (uint)(w->heap[term_val(w->top) + 2u] >> 32);

@@ -16,16 +16,68 @@ FUNC void step_primitive(THREAD Worker* w, Term pri, Term argument) {
   else task_stop(w, OUT_ABORTED, WHY_NONE);
 }
 
-// Enter a static term under an environment without building its node, unless a frame needs one.
-CALL void step_enter_static(THREAD Worker* w) {
-  const uint cell = term_ext(w->hand), env = term_val(w->hand);
-  const Term s = w->book[cell];
-  const uint from = term_val(s), tag = term_tag(s);
+// Has the task fuel left? It makes room for others, too, if it has work for them.
+FUNC bool step_may_interact(THREAD Worker* w) {
+  if (w->spent < w->fuel && !(w->pile_count > 0u && w->spent >= w->ramp)) return true;
+  task_stop(w, OUT_FUEL, WHY_NONE);
+  return false;
+}
+
+// Enter a static application. A case or strict function that stands in it is pushed at once, and its argument entered.
+FUNC void step_enter_app(THREAD Worker* w, uint from, uint env) {
+  if (!heap_room(w, 2u, 2u)) return;
+  const uint node = heap_alloc(w, 2u);
+  Term function = book_term(w, from, env);
+  const Term argument = book_term(w, from + 1u, env);
+  if (term_tag(function) == REF && w->roots[term_ext(function)] != 0u) {
+    function = book_term(w, w->roots[term_ext(function)], 0u);
+  }
+  if (term_tag(function) == ALO) {
+    const uint cell = term_ext(function), tag = term_tag(w->book[cell]);
+    if (tag == MAT || tag == SWI || tag == USE) {
+      heap_pair(w, node, w->top, function);
+      w->top = term_new(tag == USE ? F_USE : F_MAT, 0u, node);
+      w->hand = argument;
+      w->place = cell;
+      return;
+    }
+  }
+  heap_pair(w, node, w->top, argument);
+  w->top = term_new(F_APP, 0u, node);
+  w->hand = function;
+}
+
+// Enter a static operator. If both operands are numbers that lie ready no node is made, and the left one is not waited
+// for if it is a number.
+FUNC void step_enter_op2(THREAD Worker* w, Term s, uint env) {
+  const uint from = term_val(s), code = term_ext(s);
+  const Term a = book_term(w, from, env), b = book_term(w, from + 1u, env);
+  if (term_tag(a) == NUM && term_tag(b) == NUM) {
+    if (!step_may_interact(w)) return;
+    step_count(w, RULE_OP2_NUM_NUM);
+    w->hand = op2_num_num(code, a, b);
+    w->apply = true;
+    return;
+  }
+  if (!heap_room(w, 2u, 2u)) return;
+  const uint node = heap_alloc(w, 2u);
+  if (term_tag(a) == NUM) {
+    heap_pair(w, node, w->top, a);
+    w->top = term_new(F_OPR, code, node);
+    w->hand = b;
+    return;
+  }
+  heap_pair(w, node, w->top, b);
+  w->top = term_new(F_OPL, code, node);
+  w->hand = a;
+  if (task_may_fork(w)) fork_offer(w, node);
+}
+
+// Enter a static term that is rarer than those.
+CALL void step_enter_other(THREAD Worker* w, Term s, uint cell, uint env) {
+  const uint from = term_val(s);
   uint frame = 0u;
-  w->place = cell;
-  switch (tag) {
-    case APP: frame = F_APP; break;
-    case OP2: frame = F_OPL; break;
+  switch (term_tag(s)) {
     case EQL: frame = F_EQL; break;
     case AND: frame = F_AND; break;
     case OR:  frame = F_OR;  break;
@@ -55,7 +107,19 @@ CALL void step_enter_static(THREAD Worker* w) {
   for (uint i = 1u; i < n; i++) heap_new(w, node + i, book_term(w, from + i, env));
   w->top = term_new(frame, term_ext(s), node);
   w->hand = book_term(w, from, env);
-  if (frame == F_OPL && task_may_fork(w)) fork_offer(w, node);
+}
+
+// Enter a static term under an environment without building its node, unless a frame needs one.
+NEAR_CALL void step_enter_static(THREAD Worker* w) {
+  const uint cell = term_ext(w->hand), env = term_val(w->hand);
+  const Term s = w->book[cell];
+  w->place = cell;
+  switch (term_tag(s)) {
+    case APP: step_enter_app(w, term_val(s), env); return;
+    case OP2: step_enter_op2(w, s, env); return;
+    case LAM: case SUP: case MAT: case SWI: case USE: w->apply = true; return;
+    default: step_enter_other(w, s, cell, env); return;
+  }
 }
 
 // One step on a term that is not known to be in weak normal form. None of this is counted, but UNS.
@@ -142,8 +206,7 @@ CALL void step_move(THREAD Worker* w, uint tag) {
       return;
     case F_DP0: case F_DP1: slot_stuck(w); return;
     case F_OPL:
-      if (tag == NUM) step_swap(w, F_OPR);
-      else step_stuck(w, OP2, term_ext(w->top), 0u);
+      step_stuck(w, OP2, term_ext(w->top), 0u);
       return;
     case F_OPR:
       if (tag == RED) step_drop_guard(w);
@@ -183,24 +246,26 @@ CALL void step_move(THREAD Worker* w, uint tag) {
   }
 }
 
+// The term in hand is what the task was to find.
+CALL void step_finish(THREAD Worker* w) {
+  if (!hand_node(w)) return;
+  heap_put(w, term_val(w->top), w->hand);
+  if (w->is_fork) frontier_item(w, ITEM_JOINED, 0u, term_val(w->top));
+  else if ((heap_flags(w) & PARAM_WEAK) == 0u) frontier_children(w, w->hand);
+  task_stop(w, OUT_DONE, WHY_NONE);
+}
+
 // One step on a term in weak normal form: finish the task, or apply the innermost frame.
 FUNC void step_apply(THREAD Worker* w) {
-  const uint frame = term_tag(w->top);
-  if (frame == F_ROOT) {
-    if (!hand_node(w)) return;
-    heap_put(w, term_val(w->top), w->hand);
-    if (w->is_fork) frontier_item(w, ITEM_JOINED, 0u, term_val(w->top));
-    else if ((heap_flags(w) & PARAM_WEAK) == 0u) frontier_children(w, w->hand);
-    task_stop(w, OUT_DONE, WHY_NONE);
-    return;
-  }
-  if (lift_is_frame(frame)) {
-    lift_step(w, frame);
+  uint frame = term_tag(w->top);
+  if (frame - F_APP > F_RUS - F_APP) {
+    if (frame == F_ROOT) step_finish(w);
+    else lift_step(w, frame);
     return;
   }
   const bool is_left = frame == F_OPL && (heap_flags(w) & PARAM_FORK) != 0u;
   if (is_left) fork_take_back(w, term_val(w->top));
-  if (w->spent >= w->fuel || (w->pile_count > 0u && w->spent >= w->ramp)) { task_stop(w, OUT_FUEL, WHY_NONE); return; }
+  if (!step_may_interact(w)) return;
   if (frame == F_DP0 || frame == F_DP1) {
     const uint slot = term_val(w->top);
     if (!heap_single(w)) {
@@ -210,6 +275,12 @@ FUNC void step_apply(THREAD Worker* w) {
   }
   const uint tag = hand_tag(w);
   if (is_left && term_tag(w->heap[term_val(w->top) + 1u]) == FORKED) { fork_join(w, term_val(w->top), tag, false); return; }
+  if (frame == F_OPL && tag == NUM) {  // go on with the right operand; it may lie ready
+    step_swap(w, F_OPR);
+    if (term_tag(w->hand) != NUM) return;
+    w->apply = true;
+    frame = F_OPR;
+  }
   if (!step_dispatch(w, frame, tag)) step_move(w, tag);
 }
 

@@ -9,5 +9,9 @@
 // example: ! x &A = #P{1, 2}; [x₀, x₁]  =>  [#P{1,2},#P{1,2}]
 FUNC void rule_dup_nod(THREAD Worker* w) {
   const uint tag = term_tag(w->hand);
+  if (tag == NUM) {
+    slot_publish_atom(w);
+    return;
+  }
   dup_fields(w, !(tag == OP2 || tag == DSU || tag == DDU));  // stuck ones may go on: a field is an end now
 }
