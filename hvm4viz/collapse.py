@@ -8,11 +8,10 @@ the reference does it. Both depend on the trace alone, never on timing.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
-from typing import Any, Final
+from typing import Any
 
 from numpy.typing import NDArray
 
@@ -24,19 +23,9 @@ from hvm4viz.heap import Heap
 from hvm4viz.readback import Term
 from hvm4viz.stops import Fault, Stop, stalled
 from hvm4viz.term import Tag, tag_of, val_of
-
-KEYS: Final = 64
-"""Buckets; deeper branches share the last one."""
+from hvm4viz.turns import KEYS, Turns
 
 _DONE = OUTCOMES.index("done")
-
-
-@dataclass
-class _Turn:
-    """A task of the queue: cells still to be looked at, and the key of each."""
-
-    cells: deque[int]
-    key: int
 
 
 @dataclass
@@ -68,20 +57,18 @@ class Enumeration:
     found: list[Term] = field(default_factory=list[Term])
     count: int = 0
     is_over: bool = False
-    _buckets: list[deque[_Turn]] = field(default_factory=lambda: [deque() for _ in range(KEYS)])
     _keys: dict[int, int] = field(default_factory=dict[int, int])
     _lifted: set[int] = field(default_factory=set[int])
     _waiting: set[int] = field(default_factory=set[int])
     _ahead: list[tuple[int, int, int]] = field(default_factory=list[tuple[int, int, int]])
     _number: int = 0
     _running: set[int] = field(default_factory=set[int])
-    _now: _Turn | None = None
-    _key: int = 0
 
     def __post_init__(self) -> None:
         """Make the root the first branch."""
         root = self.frontier.root
-        self._buckets[0].append(_Turn(deque([root]), 0))
+        self.turns = Turns()
+        self.turns.push([root], 0)
         self._keys[root] = 0
         self._running.add(root)
         self._window = 1 if self.frontier.is_serial else self.frontier.machine.threads
@@ -120,7 +107,7 @@ class Enumeration:
 
     def _next_branches(self) -> list[int]:
         chosen: list[int] = []
-        awaited = self._now.cells[0] if self._now else None
+        awaited = self.turns.cell if self.turns.is_on else None
         if awaited is not None and (awaited in self._waiting or (self._window == 1 and not self._running)):
             chosen.append(awaited)
             self._waiting.discard(awaited)
@@ -134,16 +121,12 @@ class Enumeration:
 
     def _go_on(self) -> None:
         """Follow the order as far as branches are lifted."""
+        turns = self.turns
         while True:
-            if self._now is None:
-                bucket = next((b for b in self._buckets if b), None)
-                if bucket is None:
-                    self.is_over = True
-                    return
-                self._now = bucket.popleft()
-                self._key = self._now.key
-            cells = self._now.cells
-            cell = cells[0]
+            if not turns.is_on and not turns.begin_next():
+                self.is_over = True
+                return
+            cell = turns.cell
             if cell not in self._lifted:
                 return
             self._lifted.discard(cell)
@@ -151,12 +134,10 @@ class Enumeration:
             word = int(self.frontier.words[cell])
             tag, loc = tag_of(word), val_of(word)
             if tag == Tag.INC:
-                self._key = max(0, self._key - 1)
-                cells[0] = loc
+                turns.replace(loc)
                 continue
             if tag == Tag.SUP:
-                key = min(KEYS - 1, self._key + 1)
-                self._buckets[key].append(_Turn(deque([loc, loc + 1]), key))
+                turns.push([loc, loc + 1], min(KEYS - 1, turns.key + 1))
             elif tag != Tag.ERA:
                 if self.frontier.may_be_late() and len(self.frontier.late(cell)):
                     self._again(cell, key)  # a variable in it was filled only after it had been lifted
@@ -166,10 +147,27 @@ class Enumeration:
                 if self.count == self.limit:
                     self.is_over = True
                     return
-            cells.popleft()
-            self._key = self._now.key
-            if not cells:
-                self._now = None
+            turns.drop()
+
+    # ---- many passes at once (batch.py)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether all that is under way is the cell whose turn it is, which has not been begun before its turn."""
+        turns = self.turns
+        return (
+            self._window == 1
+            and not self.is_over
+            and turns.is_on
+            and self._running == {turns.cell}
+            and not self._waiting
+            and not self._lifted
+        )
+
+    def catch_up(self) -> None:
+        """Take over that the queue has moved on by itself."""
+        self._running = {self.turns.cell}
+        self._keys.clear()
 
     # ---- the engine of a loop
 

@@ -154,6 +154,9 @@ class PassRecord:
         Operations on slots, at level ``full``: in the frontier's order, within an event in the order they happened.
     deltas : ndarray of DELTA, shape (n_changed,)
         Cells that differ from the start of the pass, at level ``full``; this one may be kept as it is.
+    passes : int
+        Passes that this one stands for, itself the last of them: more than 1 only where nobody looks at each. Each had
+        ``frontier`` entries; interactions, longest and times are sums, the rest is of the last.
     """
 
     index: int
@@ -172,6 +175,7 @@ class PassRecord:
     deferred: int = 0
     ops: NDArray[np.void] = field(default_factory=lambda: NO_OPS)
     deltas: NDArray[np.void] = field(default_factory=lambda: NO_DELTAS)
+    passes: int = 1
 
 
 @dataclass(frozen=True, slots=True)

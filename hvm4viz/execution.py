@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from hvm4viz.batch import Batch
 from hvm4viz.book import Book
 from hvm4viz.collapse import Enumeration
 from hvm4viz.device import Device, open_device
@@ -31,7 +32,7 @@ from hvm4viz.resume import resume_execution
 from hvm4viz.settings import Machine
 from hvm4viz.state import State, put_back, take
 from hvm4viz.stops import Stop
-from hvm4viz.store import Store
+from hvm4viz.store import PASSES_MAX, Store
 
 if TYPE_CHECKING:
     from hvm4viz.trace import Recorder, Trace
@@ -134,11 +135,11 @@ class Totals:
     def on_pass(self, record: PassRecord) -> None:
         """Add one pass."""
         stats = self.stats
-        stats.passes += 1
+        stats.passes += record.passes
         stats.interactions += record.interactions
         stats.deferrals += record.deferred
         stats.max_frontier = max(stats.max_frontier, record.frontier)
-        self._entries += record.frontier
+        self._entries += record.frontier * record.passes
         self._longest += record.longest
         self._device_ns += record.device_ns
 
@@ -225,6 +226,7 @@ class Execution:
         self._machine = self.evaluator or Frontier(self.store, root=request.root, lift=lift)
         self.enumeration = Enumeration(self._machine, request.limit, self._book) if lift else None
         self.engine = self.enumeration or self._machine
+        self._run_many_at_once()
         self.results: list[Term] = []
         self.totals = start.totals.copy() if start else Totals()
         gauge = HeapGauge(machine, partial(_tell, self._recorder))
@@ -251,6 +253,16 @@ class Execution:
         self._ended: Stop | None = None
         if start is not None:
             self._ended = self._machine.go_on(is_full=start.is_full)
+
+    def _run_many_at_once(self) -> None:
+        """Let passes run in one call where nobody looks at each of them."""
+        request, machine = self.request, self._machine
+        is_looked_at = request.record != "off" or request.on_pass is not None
+        if is_looked_at or self.enumeration is None or not isinstance(machine, Frontier) or not machine.is_single:
+            return
+        function = self.store.batch("collapse_passes")
+        if function is not None:
+            machine.batch = Batch(self.store, function, self.enumeration, min(request.max_passes, PASSES_MAX))
 
     def _header(self, used: Kernel) -> RunHeader:
         request, program, machine, start = self.request, self.request.program, self.request.machine, self.request.start

@@ -10,6 +10,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from hvm4viz.batch import Batch
 from hvm4viz.device.base import Buffer, Function, view
 from hvm4viz.device.way import Pace
 from hvm4viz.errors import DeviceFailed, KernelFault
@@ -84,6 +85,8 @@ class Frontier:
     ----------
     feed : callable, optional
         Called between dispatch and join with the events of the pass; may ``inject`` cells.
+    batch : Batch, optional
+        Runs many passes at once, where it can.
     """
 
     def __init__(self, store: Store, *, root: int, lift: bool = False, is_fresh: bool = True) -> None:
@@ -93,6 +96,7 @@ class Frontier:
         self.device = device
         self.root = root
         self.feed: Callable[[NDArray[np.void]], None] | None = None
+        self.batch: Batch | None = None
         self.is_single = self.is_serial = machine.threads == 1
         self._polls = self.is_single or machine.dup == "atomic" or machine.owner_unit == "block"
         store.renew()
@@ -285,8 +289,14 @@ class Frontier:
             self.device.push(self.store.remote, 4 * in_use)
         if self.store.shadow is not None:
             self.store.shadow.start(self.store.now, in_use * self.machine.region_size)
+        batch = self.batch if self.batch is not None and width == 1 and not sums[2] and self.batch.is_ready else None
         begun = time.perf_counter_ns()
-        way.function(self.machine.threads, *self._space.step_args[turn]).wait()
+        if batch is None:
+            way.function(self.machine.threads, *self._space.step_args[turn]).wait()
+        else:
+            batch.run(self._space, turn)
+            turn = self._turn = turn ^ (batch.passes & 1)
+            self._fills += batch.fills
         ended = time.perf_counter_ns()
         self._is_away = way.is_away
         if self.store.shadow is not None:
@@ -343,6 +353,13 @@ class Frontier:
             host_ns=now - self._last - (ended - begun),
             deferred=sums[13],
         )
+        if batch is not None:
+            record = replace(
+                record,
+                passes=batch.passes + 1,
+                interactions=record.interactions + batch.interactions,
+                longest=record.longest + batch.longest,
+            )
         self.store.passes += 1
         self._last = now
         self._pace.learn(way, width, ran + record.interactions, ended - begun)

@@ -8,7 +8,6 @@ to themselves.
 from __future__ import annotations
 
 import json
-from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -18,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hvm4viz.book import Book
-from hvm4viz.collapse import KEYS, Enumeration, _Turn
+from hvm4viz.collapse import Enumeration
 from hvm4viz.device.base import Buffer, view
 from hvm4viz.evaluate import Evaluator, _Activation, _Call
 from hvm4viz.events import ORIGINS
@@ -29,6 +28,7 @@ from hvm4viz.primitives import PrimitiveError, replayed
 from hvm4viz.readback import Term
 from hvm4viz.store import Store
 from hvm4viz.term import SUB_BIT
+from hvm4viz.turns import KEYS, Turn
 from hvm4viz.workspace import SLACK
 
 VERSION: Final = 1
@@ -167,20 +167,18 @@ def _wake_facts(engine: Frontier | Evaluator) -> dict[str, Any]:
 
 
 def _queue_facts(queue: Enumeration) -> dict[str, Any]:
-    def turn(turn: _Turn) -> tuple[list[int], int]:
-        return list(turn.cells), turn.key
-
+    buckets, now, key = queue.turns.told()
     return {
         "count": queue.count,
-        "buckets": [[turn(each) for each in bucket] for bucket in queue._buckets],
+        "buckets": buckets,
         "keys": [[int(cell), key] for cell, key in queue._keys.items()],
         "lifted": sorted(queue._lifted),
         "waiting": sorted(queue._waiting),
         "ahead": queue._ahead,
         "number": queue._number,
         "running": sorted(queue._running),
-        "now": turn(queue._now) if queue._now else None,
-        "key": queue._key,
+        "now": now,
+        "key": key,
     }
 
 
@@ -426,12 +424,12 @@ def _restore_acts(facts: dict[str, Any], records: NDArray[np.void], evaluator: E
 
 
 def _restore_queue(facts: dict[str, Any], queue: Enumeration, cells: int) -> None:
-    def turn(told: Any) -> _Turn:
-        places = deque(int(cell) for cell in told[0])
-        _need(places, "a turn has no cell")
-        _below(list(places), cells, "branches lie")
+    def turn(told: Any) -> Turn:
+        places = [int(cell) for cell in told[0]]
+        _need(0 < len(places) <= 2, "a turn has not one or two cells")
+        _below(places, cells, "branches lie")
         _below([int(told[1])], KEYS, "keys are")
-        return _Turn(places, int(told[1]))
+        return places, int(told[1])
 
     def places(name: str) -> list[int]:
         found = [int(cell) for cell in facts[name]]
@@ -441,14 +439,15 @@ def _restore_queue(facts: dict[str, Any], queue: Enumeration, cells: int) -> Non
     buckets = cast("list[Any]", facts["buckets"])
     _need(len(buckets) == KEYS, f"it has {len(buckets)} buckets")
     queue.count = int(facts["count"])
-    queue._buckets = [deque(turn(each) for each in bucket) for bucket in buckets]
+    turns = [[turn(each) for each in bucket] for bucket in buckets]
     queue._keys = {int(cell): int(key) for cell, key in facts["keys"]}
     _below(list(queue._keys), cells, "branches lie")
     _below(list(queue._keys.values()), KEYS, "keys are")
     queue._lifted, queue._waiting, queue._running = (set(places(name)) for name in ("lifted", "waiting", "running"))
     queue._ahead = [(int(key), int(number), int(cell)) for key, number, cell in facts["ahead"]]
     _below([cell for _, _, cell in queue._ahead], cells, "branches lie")
-    queue._number, queue._key = int(facts["number"]), int(facts["key"])
-    queue._now = None if facts["now"] is None else turn(facts["now"])
+    queue._number = int(facts["number"])
+    _below([int(facts["key"])], KEYS, "keys are")
+    queue.turns.restore(turns, None if facts["now"] is None else turn(facts["now"]), int(facts["key"]))
     queue.found = []
     queue.is_over = False

@@ -240,6 +240,10 @@ class Store:
         """Return an entry point for dispatches of one thread."""
         return self._compiled.serial(name)
 
+    def batch(self, name: str) -> Function | None:
+        """Return an entry point that runs many passes in one call, where the device has one and nobody watches."""
+        return None if self.kernel.watchers or self._is_alone else self._compiled.batch(name)
+
     @property
     def joins_on_grid(self) -> bool:
         """Whether the device would rather join in many small dispatches over the grid than in one of one thread."""

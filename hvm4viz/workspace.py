@@ -34,7 +34,7 @@ class Workspace:
         Views; all of them are new after ``grow``, ``make_room`` and ``move``.
     frontiers : tuple of ndarray of uint64
         This frontier and the next, by turn.
-    step_args, join_args, deal_args : tuple of tuples of Buffer
+    step_args, join_args, deal_args, batch_args : tuple of tuples of Buffer
         Arguments of the entry points, by turn.
     """
 
@@ -130,6 +130,13 @@ class Workspace:
                 held["sizes"], held["inject"], store.heap, *store.watch_buffers[:2],
             )
             for mine, other in (turns, turns[::-1])
+        )  # fmt: skip
+        self.batch_args = tuple(
+            (
+                *args, other, held["stack"], held["cursor"], held["summary"], held["totals"], held["sizes"],
+                held["inject"],
+            )
+            for args, other in zip(self.step_args, turns[::-1], strict=True)
         )  # fmt: skip
         self.deal_args = tuple((*args, held["records"], held["dealt"], held["keys"]) for args in self.join_args)
 

@@ -58,6 +58,10 @@ class Kernel(Protocol):
         """Return an entry point for dispatches of one thread over memory as the host sees it, not as it is."""
         return self.serial(name)
 
+    def batch(self, name: str) -> Function | None:
+        """Return an entry point that runs many passes in one call; None where a dispatch is one pass."""
+        del name
+
     def ways(self, name: str) -> tuple[Way, ...]:
         """Return where an entry point can run: first what suits a narrow frontier, last the device itself."""
         return (Way(self.function(name), ""),)

@@ -17,9 +17,12 @@ from numpy.typing import NDArray
 from hvm4viz.device.base import Buffer, Device, Kernel, Way
 from hvm4viz.device.compiler import find_compiler, library
 from hvm4viz.errors import CompileFailed, DeviceFailed
+from hvm4viz.kernel_text.source import batch_text
 from hvm4viz.settings import Machine
 
 _ENTRY = re.compile(r"ENTRY\((\w+)\)\((.*?)GRID_INDEX\)", re.DOTALL)
+_ENTRY_NAME = re.compile(r"^ENTRY\((\w+)\)", re.MULTILINE)
+_PASSES: Final = {"step_frontier", "join_frontier"}
 _BUFFER = re.compile(r"BUFFER\(\s*([\w ]+?)\s*,\s*\w+\s*,\s*\d+\s*\)")
 
 
@@ -112,6 +115,10 @@ class CpuKernel(Kernel):
         """Return an entry point that runs its grid on the calling thread."""
         return self._function(name, None)
 
+    def batch(self, name: str) -> CpuFunction | None:
+        """Return an entry point that runs many passes in one call, on the calling thread."""
+        return self.serial(name) if name in self._entries else None
+
     def ways(self, name: str) -> tuple[Way, ...]:
         """Return the calling thread and, if there is one, the pool of host threads."""
         device = self._device
@@ -189,6 +196,8 @@ class CpuDevice(Device):
         return known
 
     def _load(self, source: str) -> CpuKernel:
+        if _PASSES.issubset(_ENTRY_NAME.findall(source)):
+            source = f"{source}\n{batch_text()}"
         text, entries = wrap(source)
         return CpuKernel(load(text), entries, self._pool, self)
 

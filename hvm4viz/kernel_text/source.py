@@ -113,6 +113,10 @@ def _dispatch(rules: tuple[Rule, ...]) -> str:
     return "\n".join(out)
 
 
+def _read(name: str) -> str:
+    return f"// ==== {name}\n" + (kernel_folder() / name).read_text(encoding="utf-8")
+
+
 @dataclass(frozen=True, repr=False)
 class Kernel:
     """The kernel text: the files of ``kernels/`` and, in the middle, the rules.
@@ -239,19 +243,14 @@ class Kernel:
     @cached_property
     def text(self) -> str:
         """The one text that every device compiles."""
-        folder = kernel_folder()
-
-        def read(name: str) -> str:
-            return f"// ==== {name}\n" + (folder / name).read_text(encoding="utf-8")
-
         numbers = "\n".join(f"#define RULE_{rule.file.upper()} {i}u" for i, rule in enumerate(self.rules))
         parts = [f"#define WATCH_{name.upper()} 1" for name in self.watchers]
-        parts += [read(name) for name in _BEFORE]
+        parts += [_read(name) for name in _BEFORE]
         parts.append(numbers + "\n")
-        parts += [read(name) for name in _CORE]
+        parts += [_read(name) for name in _CORE]
         parts += [f"// ==== rules/{rule.file}.h\n{rule.text}" for rule in self.rules]
         parts.append(_dispatch(self.rules))
-        parts += [read(name) for name in (*_AFTER, *(_WITH_LOG if "log" in self.watchers else ()))]
+        parts += [_read(name) for name in (*_AFTER, *(_WITH_LOG if "log" in self.watchers else ()))]
         return "\n".join(parts)
 
     @cached_property
@@ -271,6 +270,12 @@ class Kernel:
 def _watched(kernel: Kernel, watchers: tuple[str, ...]) -> Kernel:
     """Return one and the same kernel each time, so that its text is put together once."""
     return Kernel(kernel.rules, watchers)
+
+
+@cache
+def batch_text() -> str:
+    """Return what a host's compiler gets behind the one text: many passes in one call, which no GPU can do."""
+    return _read("collapse.h")
 
 
 @cache
