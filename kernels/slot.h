@@ -64,7 +64,7 @@ FUNC void task_hop(THREAD Worker* w, uint slot, uint side, uint why) {
 
 // defer="return": the slot that the task hopped for is resolved; it is dealt again, unless it is done anyway.
 FUNC void slot_return(THREAD Worker* w) {
-  if (w->away && !(w->apply && term_tag(w->top) == F_ROOT)) task_stop(w, OUT_RETURNED, WHY_NONE);
+  if (!heap_single(w) && w->away && !(w->apply && term_tag(w->top) == F_ROOT)) task_stop(w, OUT_RETURNED, WHY_NONE);
 }
 
 // What this end finds once the slot holds SUB. A slot born SUB is one interaction, whoever comes first.

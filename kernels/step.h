@@ -18,7 +18,7 @@ FUNC void step_primitive(THREAD Worker* w, Term pri, Term argument) {
 
 // Has the task fuel left? It makes room for others, too, if it has work for them.
 FUNC bool step_may_interact(THREAD Worker* w) {
-  if (w->spent < w->fuel && !(w->pile_count > 0u && w->spent >= w->ramp)) return true;
+  if (w->spent < w->fuel && !(task_may_fork(w) && w->pile_count > 0u && w->spent >= w->ramp)) return true;
   task_stop(w, OUT_FUEL, WHY_NONE);
   return false;
 }
@@ -327,9 +327,16 @@ CALL void step_unwind(THREAD Worker* w) {
 // bounded too: a loop of uncounted steps ends the pass as fuel.
 LOOP void step_run(THREAD Worker* w) {
   do {
-    if (task_is_cancelled(w)) step_unwind(w);
-    else if (w->apply) step_apply(w);
-    else step_enter(w);
+    if (task_is_cancelled(w)) {
+      step_unwind(w);
+      continue;
+    }
+    if (!w->apply) {
+      step_enter(w);
+      if (!STEPS_ALONE || !w->apply) continue;
+      if (--w->steps == 0u) break;  // a value was met: apply it at once
+    }
+    step_apply(w);
   } while (--w->steps != 0u && STEPS_ALONE);
   if (w->steps == 0u && w->stop == OUT_UNRUN) task_stop(w, OUT_FUEL, WHY_NONE);
 }
