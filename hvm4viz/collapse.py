@@ -149,6 +149,12 @@ class Enumeration:
                     return
             turns.drop()
 
+    def let_go(self) -> None:
+        """Take no part in further passes: while queue and frontier know each other, neither frees the heap."""
+        self.frontier.feed = None
+        if isinstance(self.frontier, Frontier):
+            self.frontier.batch = None
+
     # ---- many passes at once (batch.py)
 
     @property

@@ -360,6 +360,8 @@ class Execution:
         if self._recorder.failure is not None:
             message = f"{message}; {self._recorder.failure}".removeprefix("; ")
         stats: Stats = self.totals.finish(time.perf_counter() - self._begun, self.store.cells_used())
+        if stop.status not in RESUMABLE and self.enumeration is not None:
+            self.enumeration.let_go()
         if stop.status != "failed":  # where anything may have been written
             self.store.retire()
         return Run(

@@ -59,14 +59,17 @@ def test_other_sizes_and_large_ones_are_fresh(monkeypatch: pytest.MonkeyPatch) -
     assert len(cpu._kept) == 1
 
 
+@pytest.mark.parametrize("threads", [1, 4])
+@pytest.mark.parametrize("mode", ["snf", "collapse"])
 @pytest.mark.parametrize("record", ["off", "full"])
-def test_runs_in_turn_use_one_heap_and_say_the_same(record: str) -> None:
+def test_runs_in_turn_use_one_heap_and_say_the_same(record: str, mode: str, threads: int) -> None:
+    machine = hv.Machine(blocks=1, threads_per_block=threads)
     told: list[tuple[str, str]] = []
     addresses: set[int] = set()
     gc.disable()  # a finished run must not need the collector to let go
     try:
         for _ in range(4):
-            run = hv.run(GROWS, device="cpu", record=record)  # type: ignore[arg-type]
+            run = hv.run(GROWS, device="cpu", record=record, mode=mode, machine=machine)  # type: ignore[arg-type]
             told.append((run.text, run.heap.digest()))
             addresses.add(run.heap.words.ctypes.data)
             del run
