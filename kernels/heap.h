@@ -302,6 +302,10 @@ NEAR_CALL Term book_term(THREAD Worker* w, uint cell, uint env) {
   if (tag - BJV > BJ1 - BJV) return term_new(ALO, cell, env);
   const uint loc = env_entry(w, env, term_val(t));
   if (tag == BJV) return binder_filled(w, loc) ? binder_value(w, loc) : term_new(VAR, 0u, loc);
+  if (heap_single(w)) {  // a number that lies in the slot is as good as the end of it
+    const Term held = w->heap[loc];
+    if (term_tag(held) == NUM && (held & SUB_BIT) != (ulong)0) return held & ~SUB_BIT;
+  }
   return term_new(tag == BJ0 ? DP0 : DP1, term_ext(t), loc);
 }
 
