@@ -20,10 +20,7 @@ FUNC void pass_load(THREAD Worker* w, DEVICE Record* record) {
     record->flags |= RECORD_KEPT;
     w->is_cancelled = false;
   }
-  if ((record->flags & RECORD_NEW) == 0u) {
-    if (w->forks > 0u && !w->is_cancelled) fork_recall(w);
-    return;
-  }
+  if ((record->flags & RECORD_NEW) == 0u) return;
   w->top = term_new((heap_flags(w) & PARAM_LIFT) != 0u && !w->is_fork ? F_LROOT : F_ROOT, 0u, record->root);
   w->hand = w->heap[record->root];
   w->apply = false;
@@ -113,7 +110,13 @@ FUNC void pass_enter(THREAD Worker* w, DEVICE Record* record, uint origin) {
   }
   pass_load(w, record);
   pass_start(w);
-  if ((origin == FROM_POLL || origin == FROM_WAKE) && (heap_flags(w) & PARAM_CLAIM) != 0u) slot_resume_claim(w);
+  const bool is_called = (origin == FROM_POLL || origin == FROM_WAKE) && (heap_flags(w) & PARAM_CLAIM) != 0u;
+  if (is_called && !slot_is_awaited(w)) {  // the call comes late: nothing that the record names may be looked at
+    task_stop(w, OUT_STALE, WHY_NONE);
+    return;
+  }
+  if (w->forks > 0u && !w->is_cancelled && (flags & RECORD_NEW) == 0u) fork_recall(w);
+  if (is_called) slot_resume_claim(w);
   if (w->stop == OUT_UNRUN && (flags & RECORD_SLOT) != 0u) pass_visit_slot(w, record->root);
 }
 

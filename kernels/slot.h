@@ -233,15 +233,16 @@ FUNC void slot_stamp_now(THREAD Worker* w, uint slot, uint side, uint bits) {
   heap_tell(w, slot_stamp(w, slot, side), bits | w->now);
 }
 
-// A poll or wake of option 3 names a record that waits at a slot: may its task go on? Decided by stamps alone, since
-// both may come late; the waiter word lets one of them through.
+// A poll or wake of option 3 names a record: does its task still wait at a slot? The waiter word lets one of them through.
+FUNC bool slot_is_awaited(THREAD Worker* w) {
+  const uint tag = term_tag(w->hand);
+  if (w->apply || (tag != DP0 && tag != DP1)) return false;  // it went on since
+  return atomic_read(slot_waiter(w, term_val(w->hand), tag == DP0 ? 0u : 1u)) == w->record + 1u;
+}
+
+// May the task that waits go on? Decided by stamps alone, since poll and wake may both come late.
 CALL void slot_resume_claim(THREAD Worker* w) {
   const uint slot = term_val(w->hand), side = term_tag(w->hand) == DP0 ? 0u : 1u;
-  const bool is_at_slot = !w->apply && (term_tag(w->hand) == DP0 || term_tag(w->hand) == DP1);  // or it went on since
-  if (!is_at_slot || atomic_read(slot_waiter(w, slot, side)) != w->record + 1u) {
-    task_stop(w, OUT_STALE, WHY_NONE);
-    return;
-  }
   const uint other = heap_read_news(w, slot_stamp(w, slot, 1u - side)), mine = slot_pass(atomic_read(slot_stamp(w, slot, side)));
   // A late poll let it go on, and it arrived here in this very pass: that the other entry was sent for is over.
   if (mine == w->now) { slot_wait(w, slot, side, OUT_PARKED, WHY_NONE); return; }
