@@ -153,7 +153,7 @@ def test_a_copy_of_totals_goes_its_own_way() -> None:
     run = hv.run(TREE, machine=hv.Machine(blocks=4, fuel=3), device="cpu")
     totals = execution.Totals.of_trace(run.trace)
     copy = totals.copy()
-    told: Any = SimpleNamespace(interactions=10, deferred=2, frontier=1000, longest=7, device_ns=10**9)
+    told: Any = SimpleNamespace(passes=1, interactions=10, deferred=2, frontier=1000, longest=7, device_ns=10**9)
     copy.on_pass(told)
     one, two = totals.finish(1.0, 5), copy.finish(1.0, 5)
     assert (one.passes, one.interactions) == (run.stats.passes, run.stats.interactions)

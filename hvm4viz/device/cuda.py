@@ -22,7 +22,7 @@ from typing import Any, Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from hvm4viz.device.base import Buffer, Device, Function, Handle, Way
+from hvm4viz.device.base import Buffer, Device, Function, Handle, Kernel, Way
 from hvm4viz.device.compiler import find_compiler
 from hvm4viz.device.cpu import CpuBuffer, CpuDevice, CpuKernel
 from hvm4viz.device.driver_memory import DriverMemory
@@ -176,7 +176,7 @@ class _HostFunction:
         return self._call(count, *buffers)
 
 
-class CudaKernel:
+class CudaKernel(Kernel):
     """The kernel text, compiled for the GPU and for the host."""
 
     def __init__(self, device: CudaDevice, modules: list[Any], host: CpuKernel) -> None:

@@ -15,6 +15,9 @@ WINDOW_PASSES: Final = 64
 WINDOW_WORDS: Final = 1 << 17
 """Most words of these tables, unless one alone has more: a cache holds them."""
 
+_WIDTH: Final = 256
+"""Words of the first tables: regions are given by twos, and a wider table makes a new window."""
+
 
 class _State(NamedTuple):
     base: int
@@ -76,7 +79,7 @@ class Changes:
         """Return the state whose window begins with a pass."""
         window, spare = state.window, state.spare
         if width > window.shape[1]:
-            spare, window = _windows(width + width // 4)
+            spare, window = _windows(2 * width)
         n_rows = index - state.base
         spare[0, : self._width] = state.window[n_rows, : self._width]
         return _State(index, spare, window, (*state.done, self._listed(state, n_rows)))
@@ -96,6 +99,6 @@ class Changes:
 
 
 def _windows(width: int) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
-    width = max(-(-width // 64) * 64, 64)
+    width = max(-(-width // 64) * 64, _WIDTH)
     shape = min(WINDOW_PASSES, max(1, WINDOW_WORDS // width)) + 1, width
     return np.zeros(shape, np.uint32), np.zeros(shape, np.uint32)

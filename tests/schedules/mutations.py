@@ -233,7 +233,10 @@ CAUGHT: Final[tuple[Mutation, ...]] = (
         "poll or wake ignores the waiter word",
         CLAIM,
         LATE_POLLS,
-        (" || atomic_read(slot_waiter(w, slot, side)) != w->record + 1u", ""),
+        (
+            "  return atomic_read(slot_waiter(w, term_val(w->hand), tag == DP0 ? 0u : 1u)) == w->record + 1u;\n",
+            "  return true;\n",
+        ),
     ),
     _mutation(
         "3",
@@ -254,8 +257,8 @@ CAUGHT: Final[tuple[Mutation, ...]] = (
         "woken task decides as a fresh arrival",
         CLAIM,
         (
-            "if ((origin == FROM_POLL || origin == FROM_WAKE) && (heap_flags(w) & PARAM_CLAIM) != 0u)",
-            "if (origin == FROM_POLL && (heap_flags(w) & PARAM_CLAIM) != 0u)",
+            "is_called = (origin == FROM_POLL || origin == FROM_WAKE) && (heap_flags(w) & PARAM_CLAIM) != 0u;",
+            "is_called = origin == FROM_POLL && (heap_flags(w) & PARAM_CLAIM) != 0u;",
         ),
     ),
     _mutation(
