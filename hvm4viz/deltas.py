@@ -12,8 +12,9 @@ from hvm4viz.device.cpu import CpuBuffer, keep, reserve
 from hvm4viz.events import DELTA
 from hvm4viz.watch import Log
 
-ROOM: Final = 1 << 16
-"""Changed cells that a piece of memory holds, at least; those of many passes lie in one."""
+ROOM: Final = 1 << 20
+"""Changed cells that a piece of memory holds, at least; those of many passes lie in one, neighbours. Where nothing is
+written it takes no memory."""
 
 
 class Mirror:
@@ -40,7 +41,7 @@ class Mirror:
         view(self._before, np.uint64)[at] = words[at]
         self._function = kernel.on_host("collect_deltas")
         self._pieces: list[CpuBuffer] = []  # filled ones
-        self._piece, self._filled = reserve(ROOM * DELTA.itemsize, is_zero=False), 0
+        self._make_room(ROOM)
         self._io = CpuBuffer(28)
         self._io_view = view(self._io, np.uint32).data
 
@@ -72,15 +73,18 @@ class Mirror:
         self._collect()
         if io[4] > io[2]:
             self._pieces.append(self._piece)
-            room = max(ROOM, 1 << (io[4] - 1).bit_length())  # few sizes: others will want the same
-            self._piece, self._filled = reserve(room * DELTA.itemsize, is_zero=False), 0
+            self._make_room(max(ROOM, 1 << (io[4] - 1).bit_length()))  # few sizes: others will want the same
             self._collect()
         self._device.push(self._log.marks)
         start, n = self._filled, io[5]
         self._filled += n
-        return np.frombuffer(self._piece, DELTA, n, start * DELTA.itemsize)  # type: ignore[call-overload]
+        return self._cells[start : start + n]
+
+    def _make_room(self, cells: int) -> None:
+        self._piece, self._filled = reserve(cells * DELTA.itemsize, is_zero=False), 0
+        self._cells: NDArray[np.void] = np.frombuffer(self._piece, DELTA, cells)  # type: ignore[call-overload]
 
     def _collect(self) -> None:
-        self._io_view[2] = len(self._piece) // DELTA.itemsize - self._filled
+        self._io_view[2] = len(self._cells) - self._filled
         self._io_view[6] = self._filled
         self._function(1, self._io, self._heap, self._before, self._log.marks, self._piece).wait()

@@ -191,9 +191,9 @@ class Store:
 
     def retire(self) -> None:
         """Let another run use the memory, once nobody reads it any more."""
-        cells = self.cells_in_use
         filled = np.flatnonzero(self.used_view[: self.regions.in_use])  # regions are given ahead of need
-        self.device.keep(self.heap, 8 * self.machine.region_size * (int(filled[-1]) + 1 if len(filled) else 0))
+        cells = self.machine.region_size * (int(filled[-1]) + 1 if len(filled) else 0)
+        self.device.keep(self.heap, 8 * cells)
         if self.log is not None:
             self.log.retire(cells)
         if self.mirror is not None:

@@ -47,7 +47,7 @@ class Workspace:
         }
         for name, size in {
             "states": threads * abi.THREAD_STATE.itemsize,
-            "rules": 4 * rules * threads if store.count else 4,
+            "rules": 4 * rules * threads,  # a host counts whether or not it is asked for (COUNTS_ALWAYS)
             "totals": 8 * rules,
             "cursor": 4 * (threads + 2 * machine.blocks),
             "summary": abi.SUMMARY.itemsize,

@@ -114,6 +114,7 @@ typedef unsigned long long ulong;
 #define FUNC static inline __attribute__((unused, always_inline))
 #endif
 #define CALL static __attribute__((unused, noinline))  // in one place, as under CUDA: what is hot stays small
+#define COUNTS_ALWAYS true  // adding to a counter costs a host no more than asking whether to
 #define LOOP CALL
 #define NEAR_CALL FUNC
 typedef unsigned int Atomic32;
@@ -138,6 +139,9 @@ FUNC void atomic_write_release(Atomic32* at, uint word) { __atomic_store_n(at, w
 #ifndef GRID_INDEX_BODY
 #define GRID_INDEX_BODY
 #define GRID_SPREAD_BODY
+#endif
+#ifndef COUNTS_ALWAYS
+#define COUNTS_ALWAYS false
 #endif
 #ifndef LANES
 #define LANES(live) ((live) ? 1u : 0u)

@@ -5,6 +5,7 @@
 // or by this very thread, so what a thread sees never depends on timing.
 
 #define FORK_PILE 8u
+#define HOME_REACH 64u
 
 struct Worker {
 #ifdef WATCHED
@@ -44,6 +45,7 @@ struct Worker {
   uint steps;                  // that the task may still take in this pass
   DEVICE Record* records;
   uint counted, opens, fills;
+  uint home, home_cells;       // cells around this thread's own whose writes are not counted as remote
   uint far, far_writes;        // region of the last linear writes into another block's; writes there not yet told
 };
 
@@ -148,6 +150,19 @@ FUNC void heap_flush_remote(THREAD Worker* w) {
   w->far_writes = 0u;
 }
 
+// Writes into the regions around this thread's own that are its block's, too, need no second look, and none does where
+// nobody counts.
+CALL void heap_settle(THREAD Worker* w) {
+  w->home = 0u;
+  w->home_cells = 0xFFFFFFFFu;
+  if ((heap_flags(w) & (PARAM_COUNT | PARAM_SINGLE)) != PARAM_COUNT) return;
+  uint first = w->region, end = w->region + 1u;
+  while (first > 0u && w->region - first < HOME_REACH && w->owner[first - 1u] == w->block) first -= 1u;
+  while (end < w->regions && end - w->region < HOME_REACH && w->owner[end] == w->block) end += 1u;
+  w->home = first << w->region_shift;
+  w->home_cells = (end - first) << w->region_shift;
+}
+
 CALL void heap_count_remote(THREAD Worker* w, uint region) {
   if (region != w->far) heap_flush_remote(w);
   w->far = region;
@@ -156,10 +171,12 @@ CALL void heap_count_remote(THREAD Worker* w, uint region) {
 
 // Write a linear cell: one that only this task can reach.
 FUNC void heap_put(THREAD Worker* w, uint loc, Term t) {
-  if ((heap_flags(w) & (PARAM_COUNT | PARAM_SINGLE)) == PARAM_COUNT) {
+#ifndef ALONE
+  if (loc - w->home >= w->home_cells) {
     const uint region = loc >> w->region_shift;
     if (w->owner[region] != w->block) heap_count_remote(w, region);
   }
+#endif
   w->heap[loc] = t;
 }
 
@@ -187,6 +204,7 @@ CALL bool heap_next_slice(THREAD Worker* w) {
   w->next = (region << w->region_shift) + (lane << w->slice_shift);
   w->mark = w->next;
   w->end = w->next + (1u << w->slice_shift);
+  if (w->next - w->home >= w->home_cells) heap_settle(w);
   return true;
 }
 

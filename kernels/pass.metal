@@ -80,6 +80,7 @@ FUNC void pass_begin(THREAD Worker* w, DEVICE const Params* params, DEVICE Threa
   w->need = w->need_node = 0u;
   w->counted = w->opens = w->fills = w->target = 0u;
   w->far = w->far_writes = 0u;
+  heap_settle(w);
 }
 
 FUNC void pass_end(THREAD Worker* w, DEVICE ThreadState* state) {

@@ -12,6 +12,8 @@ from hvm4viz import deltas
 from hvm4viz.deltas import Mirror
 from hvm4viz.device.base import view
 from hvm4viz.device.cpu import CpuDevice
+from hvm4viz.events import DELTA
+from hvm4viz.trace.columns import from_parts
 from hvm4viz.watch import PAGE_CELLS, Log
 
 CELLS = 9 * PAGE_CELLS
@@ -77,3 +79,27 @@ def test_a_heap_without_a_cell_in_use() -> None:
     _, _, _, mirror = heap_of(np.zeros(0, np.uint64), 0)
     assert mirror.changes(0).size == 0
     assert mirror.changes(0, everywhere=True).size == 0
+
+
+def test_what_passes_changed_lies_side_by_side_so_that_it_is_gathered_without_a_copy() -> None:
+    words, marks, log, mirror = heap_of(np.zeros(0, np.uint64), CELLS)
+    found: list[np.ndarray] = []
+    for turn in range(1, 4):
+        at = np.arange(turn, 100 * turn)
+        words[at] += np.uint64(turn)
+        mark(marks, log, at)
+        found.append(mirror.changes(CELLS))
+    gathered = from_parts([found[0], b"", *found[1:]], DELTA)
+    assert gathered.offsets.tolist() == [0, 99, 99, 297, 594]
+    assert gathered.records(DELTA).tolist() == [each for part in found for each in part.tolist()]
+    assert np.shares_memory(gathered.records(DELTA), found[0])
+
+
+@pytest.mark.parametrize("order", [(0, 2), (1, 0), (0, 1, 2, 0), (2, 3)])
+def test_what_does_not_lie_side_by_side_is_copied(order: tuple[int, ...]) -> None:
+    table = np.zeros(40, DELTA)
+    table["cell"] = np.arange(40)
+    parts = [table[10 * i : 10 * i + 10] for i in range(3)] + [np.full(10, 7, DELTA)]
+    gathered = from_parts([parts[i] for i in order], DELTA).records(DELTA)
+    assert gathered.tolist() == [each for i in order for each in parts[i].tolist()]
+    assert not np.shares_memory(gathered, table)

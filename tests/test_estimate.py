@@ -111,7 +111,7 @@ print((peak - before) * 1024, sum(memory_needs(machine, sys.argv[1], "16 MiB").v
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="the peak is told in other units, or not at all")
-@pytest.mark.parametrize("level", ["off", "events"])
+@pytest.mark.parametrize("level", ["off", "events", "full"])
 def test_the_peak_is_no_more_than_64_mib_above_what_was_told_before(level: str) -> None:
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", PEAK, level], check=True, capture_output=True, text=True

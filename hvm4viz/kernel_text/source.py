@@ -56,7 +56,7 @@ def _dispatch(rules: tuple[Rule, ...]) -> str:
         "// generated from kernels/rules",
         "FUNC void step_count(THREAD Worker* w, uint rule) {",
         "  w->spent += 1u;",
-        "  if ((heap_flags(w) & PARAM_COUNT) != 0u) w->rules[rule] += 1u;",
+        "  if (COUNTS_ALWAYS || (heap_flags(w) & PARAM_COUNT) != 0u) w->rules[rule] += 1u;",
         "}",
         "",
     ]

@@ -24,9 +24,10 @@ class _State(NamedTuple):
     """First pass in the window."""
     window: NDArray[np.uint32]
     """A row a pass, behind the table before them all."""
-    spare: NDArray[np.uint32]
-    done: tuple[Ragged, ...]
-    """What passes before the window changed."""
+    spare: NDArray[np.uint32] | None
+    """Memory of the window before, to be used again."""
+    done: tuple[Ragged | NDArray[np.uint32], ...]
+    """What passes before the window changed, or their windows: those that were too narrow are compared when asked."""
 
 
 class Changes:
@@ -48,23 +49,22 @@ class Changes:
     def __init__(self, dtype: np.dtype[np.void], first: int, before: NDArray[np.uint32] | None) -> None:
         self._dtype = dtype
         self._is_each = before is None
-        self._width = 0 if before is None else before.size
-        self._state = _State(first, *_windows(self._width), ())
-        if before is not None:
-            self._state.window[0, : before.size] = before
+        table = np.empty(0, np.uint32) if before is None else before
+        self._state = _State(first, _window(table.size), None, ())
+        _fill(self._state.window[0], table)
 
     def put(self, index: int, table: NDArray[np.uint32]) -> None:
         """Take the table behind a pass: the next one, or again the one put last; tables never get narrower."""
         state = self._state
         if index - state.base >= len(state.window) - 1 or table.size > state.window.shape[1]:
             state = self._state = self._next(state, index, table.size)
-        self._width = table.size
-        state.window[index - state.base + 1, : table.size] = table
+        _fill(state.window[index - state.base + 1], table)
 
     def rows(self, first: int, end: int) -> Ragged:
         """Return what passes ``first`` to ``end`` changed; none of them is forgotten."""
         state = self._state
-        found = join((*state.done, self._listed(state, end - state.base)), self._dtype)
+        parts = (*state.done, state.window[: end - state.base + 1])
+        found = join([part if isinstance(part, Ragged) else self._listed(part) for part in parts], self._dtype)
         known = found.offsets.size - 1
         if known == end - first:
             return found
@@ -77,17 +77,19 @@ class Changes:
 
     def _next(self, state: _State, index: int, width: int) -> _State:
         """Return the state whose window begins with a pass."""
-        window, spare = state.window, state.spare
-        if width > window.shape[1]:
-            spare, window = _windows(2 * width)
-        n_rows = index - state.base
-        spare[0, : self._width] = state.window[n_rows, : self._width]
-        return _State(index, spare, window, (*state.done, self._listed(state, n_rows)))
+        filled = state.window[: index - state.base + 1]
+        if width > filled.shape[1]:  # rarely, since widths double: what is filled is kept as it is
+            window, spare, more = _window(max(min(2 * width, WINDOW_WORDS), width + width // 4)), None, filled
+        else:
+            window = _window(filled.shape[1]) if state.spare is None else state.spare
+            spare, more = state.window, self._listed(filled)
+        _fill(window[0], filled[-1])
+        return _State(index, window, spare, (*state.done, more))
 
-    def _listed(self, state: _State, n_rows: int) -> Ragged:
-        width = state.window.shape[1]
-        now = state.window[1 : n_rows + 1]
-        changed = now != (0 if self._is_each else state.window[:n_rows])
+    def _listed(self, filled: NDArray[np.uint32]) -> Ragged:
+        before, now = filled[:-1], filled[1:]
+        n_rows, width = now.shape
+        changed = now != (0 if self._is_each else before)
         # Few are: look for them by eights.
         eights = np.flatnonzero(changed.reshape(-1).view(np.uint64))
         at = (8 * eights[:, np.newaxis] + np.arange(8)).reshape(-1)
@@ -98,7 +100,11 @@ class Changes:
         return Ragged(offsets, {key: column.astype(np.uint32), word: now[row, column]})
 
 
-def _windows(width: int) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+def _window(width: int) -> NDArray[np.uint32]:
     width = max(-(-width // 64) * 64, _WIDTH)
-    shape = min(WINDOW_PASSES, max(1, WINDOW_WORDS // width)) + 1, width
-    return np.zeros(shape, np.uint32), np.zeros(shape, np.uint32)
+    return np.empty((min(WINDOW_PASSES, max(1, WINDOW_WORDS // width)) + 1, width), np.uint32)
+
+
+def _fill(row: NDArray[np.uint32], table: NDArray[np.uint32]) -> None:
+    row[: table.size] = table
+    row[table.size :] = 0

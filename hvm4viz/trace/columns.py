@@ -54,6 +54,9 @@ def tables_of(level: str) -> dict[str, np.dtype[np.void]]:
     return ALL_TABLES if level == "full" else TABLES
 
 
+Part = bytes | memoryview | NDArray[np.void]
+"""The records of one pass."""
+
 N_OUTCOMES: Final = len(OUTCOMES)
 DEFERRED: Final = OUTCOMES.index("deferred")
 CONTENDED: Final = OUTCOMES.index("contended")
@@ -126,12 +129,37 @@ def ragged(rows: NDArray[Any], n_rows: int, values: NDArray[np.void]) -> Ragged:
     return Ragged(offsets, values)
 
 
-def from_parts(parts: Sequence[bytes | memoryview], dtype: np.dtype[np.void]) -> Ragged:
-    """Join one run of record bytes a row."""
+def from_parts(parts: Sequence[Part], dtype: np.dtype[np.void]) -> Ragged:
+    """Join one run of records a row."""
     offsets = np.zeros(len(parts) + 1, np.int64)
-    np.cumsum([len(part) for part in parts], out=offsets[1:])
-    joined = parts[0] if len(parts) == 1 else b"".join(parts)
-    return Ragged(offsets // dtype.itemsize, np.frombuffer(joined, dtype))
+    np.cumsum([nbytes_of(part) for part in parts], out=offsets[1:])
+    return Ragged(offsets // dtype.itemsize, np.frombuffer(_joined([part for part in parts if len(part)]), dtype))
+
+
+def nbytes_of(part: Part) -> int:
+    """Return how many bytes records take."""
+    return part.nbytes if isinstance(part, np.ndarray) else len(part)
+
+
+def _joined(parts: list[Part]) -> Part:
+    """Put parts behind each other: where they lie so in one array, by naming that stretch of it."""
+    if len(parts) < 2:
+        return parts[0] if parts else b""
+    first = parts[0]
+    if isinstance(first, np.ndarray) and isinstance(first.base, np.ndarray):
+        base, at = first.base, _address(first)
+        for part in parts:
+            if not isinstance(part, np.ndarray) or part.base is not base or _address(part) != at:
+                break
+            at += part.nbytes
+        else:
+            start = (_address(first) - _address(base)) // base.itemsize
+            return base[start : start + (at - _address(first)) // base.itemsize]
+    return b"".join(part.data if isinstance(part, np.ndarray) else part for part in parts)
+
+
+def _address(array: NDArray[Any]) -> int:
+    return array.__array_interface__["data"][0]
 
 
 def join(tables: Iterable[Ragged], dtype: np.dtype[np.void]) -> Ragged:

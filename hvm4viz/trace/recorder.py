@@ -21,10 +21,12 @@ from hvm4viz.trace.columns import (
     ROW,
     TABLES,
     Chunk,
+    Part,
     Ragged,
     count_outcomes,
     count_pairs,
     from_parts,
+    nbytes_of,
     no_values,
     ragged,
     records,
@@ -43,20 +45,22 @@ PASS_BYTES: Final = 192
 CHUNK_BYTES: Final = 1 << 20
 """Pending bytes at which passes are gathered into a chunk (and written)."""
 
+LONGER: Final = 8
+"""How much more is pending where events are kept and nothing is written: gathering has a price of its own."""
+
 CHUNK_PASSES: Final = 4096
 """Pending passes at which they are gathered into a chunk (and written)."""
 
 FLUSH_S: Final = 0.2
 """Longest that a pass nobody was told of waits for the next one before both are written, in seconds."""
 
-_Bytes = bytes | memoryview
 _Pending = tuple[
     int,
     tuple[int, ...],
-    _Bytes,
+    Part,
     bytes,
     tuple[tuple[int, int], ...],
-    tuple[_Bytes, _Bytes, _Bytes, _Bytes] | None,
+    tuple[Part, Part, Part, Part] | None,
 ]
 """A pass: number, row, events, rules, regions given; at ``full`` its operations, changed cells, image and state."""
 
@@ -168,11 +172,12 @@ class Recorder:
         size = events.nbytes + PASS_BYTES
         more = self._more(record) if self._keep and self.level == "full" else None
         if more is not None:
-            size += sum(map(len, more))
+            size += sum(map(nbytes_of, more))
         if self._keep and self._bytes + size > self.limit_bytes:
             self._seal()
             self._keep = False
-        if size > CHUNK_BYTES:
+        most = CHUNK_BYTES * (LONGER if self._keep and self._writer is None else 1)
+        if size > most:
             self._seal()
         if self._regions is None:
             self._regions = _Regions(record.index, self._prior_cells)
@@ -191,7 +196,7 @@ class Recorder:
                     record.device_ns,
                     record.host_ns,
                 ),
-                events.tobytes() if self._keep or size <= CHUNK_BYTES else _view(events),
+                events.tobytes() if self._keep or size <= most else np.ascontiguousarray(events),
                 record.rules.tobytes(),
                 record.given,
                 more if self._keep else None,
@@ -200,15 +205,15 @@ class Recorder:
         self._pending_bytes += size
         self._bytes += size if self._keep else PASS_BYTES
         if (
-            self._pending_bytes > CHUNK_BYTES
+            self._pending_bytes > most
             or len(self._pending) >= CHUNK_PASSES
             or (self._writer and (self._sync or time.monotonic() - self._flushed_at > FLUSH_S))
         ):
             self._seal()
 
-    def _more(self, record: PassRecord) -> tuple[bytes, _Bytes, _Bytes, bytes]:
+    def _more(self, record: PassRecord) -> tuple[Part, Part, Part, Part]:
         image, state = self._keyframes.take(record) if self._keyframes else (b"", b"")
-        return record.ops.tobytes(), _view(record.deltas), image, state
+        return record.ops.tobytes(), np.ascontiguousarray(record.deltas), image, state
 
     def flush(self) -> None:
         """Write the passes so far: call it before anybody is told of them, for a kill loses what was not written."""
@@ -357,11 +362,6 @@ def _size(chunk: Chunk) -> int:
     """Return what the passes of a chunk counted for towards the limit."""
     kept = sum(chunk.tables[name].n_values * ALL_TABLES[name].itemsize for name in LONG_TABLES if name in chunk.tables)
     return chunk.n_passes * PASS_BYTES + kept
-
-
-def _view(records: NDArray[np.void]) -> bytes | memoryview:
-    """Return the bytes of records, if possible without a copy."""
-    return records.view(np.uint8).data if records.flags.c_contiguous else records.tobytes()
 
 
 def _dense_counts(rules: tuple[bytes, ...]) -> Ragged:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -96,7 +97,9 @@ def test_a_stopped_run_goes_on_after_others() -> None:
 
 
 @pytest.mark.parametrize("mode", ["snf", "collapse"])
-def test_the_text_for_one_thread_does_what_the_one_for_all_does(mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_text_for_one_thread_does_what_the_one_for_all_does(
+    mode: Literal["snf", "collapse"], monkeypatch: pytest.MonkeyPatch
+) -> None:
     source = f"{GROWS.replace('2000', '40')}, ! x &L = &L{{#P{{2 + 3, &A{{1, 4}}}}, 7}}; #Q{{x₀, x₁}}"
     source = source.replace("@main = ", "@main = #All{") + "}"
     machine = hv.Machine(blocks=1, threads_per_block=1, region_size=64, fuel=7, dup="claim")

@@ -137,6 +137,7 @@ def test_cells_of_regions_that_come_later() -> None:
 
 def test_a_pass_wider_than_a_chunk(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recorder, "CHUNK_BYTES", 3000)
+    monkeypatch.setattr(recorder, "LONGER", 1)
     for level in ("events", "counts"):
         trace = record(wide_passes([5, 5, 500, 5]), level=level)
         assert [chunk.n_passes for chunk in trace.chunks] == [2, 1, 1]
