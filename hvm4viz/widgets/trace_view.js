@@ -2382,7 +2382,8 @@ class Heap {
       this.spread(this.graph);
     }
     this.net = this.graph.nodes;
-    this.netNote = `${plural(this.net.length, "cell")} from cell ${root}${this.graph.cut ? "; double-click a stub (…) to go on" : ""}`;
+    const more = this.graph.cut ? "; double-click a stub (…) to go on" : side.sel == null && this.net.length < 2 ? "; select a cell or an event to start there" : "";
+    this.netNote = `${plural(this.net.length, "cell")} from cell ${root}${more}`;
     for (const [a, b, bound] of this.graph.edges) {
       ink(pen, bound ? theme.subText : theme.pointer, 1.2, bound ? [4, 3] : []);
       pen.beginPath();

@@ -34,6 +34,15 @@ def browser() -> Iterator[Browser]:
         opened.close()
 
 
+def test_a_net_of_one_cell_says_how_to_see_more(browser: Browser, tmp_path: Path) -> None:
+    with offline(browser, TraceView(shared()), tmp_path) as shown:
+        shown.wait(**{"pass": 0}).press("3").wait(heap="net")
+        shown.page.get_by_text("1 cell from cell 0; select a cell or an event to start there").wait_for()
+        shown.press(".").page.get_by_text("from cell").wait_for()
+        assert "to start there" not in shown.page.locator(".hv-root").inner_text()
+        assert not shown.complaints
+
+
 def test_every_key_does_what_the_list_says(browser: Browser, tmp_path: Path) -> None:
     trace = shared().trace
     deferring = np.flatnonzero(trace.deferral_sizes).tolist()
