@@ -40,5 +40,11 @@ const widget = start();
 const model = new MeasuredModel(state);
 widget.initialize({ model });
 widget.render({ model, el: document.getElementById("hv-here") });
+// What Python sets arrives as changes of the model, all of them before the first is told.
+window.kernelSays = (changes) => {
+  Object.assign(state, changes);
+  for (const name of Object.keys(changes)) model.acts.get(`change:${name}`)?.forEach((act) => act());
+};
+window.kernelKnows = (name) => model.get(name);
 window.lostKernel = () => model.acts.get("comm_live_update")?.forEach((act) => act());
 requestAnimationFrame(() => requestAnimationFrame(() => (window.shownMs = performance.now() - begun)));

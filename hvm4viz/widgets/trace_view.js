@@ -3488,17 +3488,16 @@ class View {
     const dark = window.matchMedia("(prefers-color-scheme: dark)"), turned = () => this.retheme();
     hear(dark, "change", turned);
     this.reduced = window.matchMedia("(prefers-reduced-motion: reduce)");
+    // The last word holds: what Python says is not undone by what was said here before and has not gone out yet.
     const on = (name, act) => {
-      model.on(`change:${name}`, act);
-      this.offs.push(() => model.off(`change:${name}`, act));
+      const heard = () => (delete this.unsent?.[name], act());
+      model.on(`change:${name}`, heard);
+      this.offs.push(() => model.off(`change:${name}`, heard));
     };
-    on("pass_index", () => {
-      const p = model.get("pass_index");
-      if (p !== this.main.p && !this.syncing) this.seek(p, this.main, { quiet: true });
-    });
+    on("pass_index", () => this.seek(model.get("pass_index"), this.main, { quiet: true }));
     on("selection", () => {
       const loc = model.get("selection")?.loc ?? null;
-      if (loc !== this.main.sel && !this.syncing) this.select(loc, this.main, { quiet: true });
+      if (loc !== this.main.sel) this.select(loc, this.main, { quiet: true });
     });
     on("playing", () => model.get("playing") !== this.playing && this.play(model.get("playing")));
     on("rate", () => this.setRate(model.get("rate")));
@@ -4063,7 +4062,6 @@ class View {
   // Tells Python, at most ten times a second and always at rest.
   sync(name, value) {
     (this.unsent ||= {})[name] = value;
-    this.syncing = true;
     const wait = Math.max(100 - (performance.now() - (this.sentAt || 0)), 0);
     if (!this.syncTimer) this.syncTimer = setTimeout(() => this.flush(), wait);
   }
@@ -4081,7 +4079,6 @@ class View {
       changed = true;
     }
     if (changed && this.channel.state !== "gone") this.model.save_changes();
-    this.syncing = false;
   }
 }
 

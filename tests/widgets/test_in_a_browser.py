@@ -552,6 +552,32 @@ def test_a_busy_kernel_and_one_that_is_gone_are_told_and_what_is_here_goes_on(br
         assert shown.complaints == []
 
 
+@pytest.mark.parametrize("said_here", ["Press ArrowRight", "Choose a rate", "nothing"])
+def test_what_python_says_last_holds(browser: Browser, said_here: str) -> None:
+    """Also within the tenth of a second in which what was said in the view has not gone out yet."""
+    view = TraceView(shared())
+    with served(browser, view) as page:
+        shown = Shown(page).ready()
+        page.evaluate(
+            """(said) => {
+                const root = document.querySelector('.hv-root');
+                if (said.startsWith('Press')) root.dispatchEvent(new KeyboardEvent('keydown', { key: 'ArrowRight' }));
+                if (said.startsWith('Choose')) {
+                    const rates = root.querySelector("[aria-label='Passes a second']");
+                    rates.value = '8';
+                    rates.dispatchEvent(new Event('change'));
+                }
+                window.kernelSays({ pass_index: 5, selection: { loc: 3 }, bookmarks: [{ pass: 2, note: 'a' }] });
+            }""",
+            said_here,
+        )
+        for _ in range(2):
+            shown.wait(**{"pass": 5}, selection=3, bookmarks=1, rate=8 if said_here == "Choose a rate" else 4)
+            page.wait_for_timeout(300)
+        assert page.evaluate("() => window.kernelKnows('pass_index')") == 5
+        assert shown.complaints == []
+
+
 def test_very_many_cells_come_when_they_are_asked_for(browser: Browser) -> None:
     view = TraceView(shared())
     view.meta = {**view.meta, "is_small": False, "n_cells": 100_000_000}
