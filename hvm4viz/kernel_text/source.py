@@ -8,11 +8,13 @@ from difflib import get_close_matches, unified_diff
 from functools import cache, cached_property, lru_cache
 from typing import Final
 
+from hvm4viz.kernel_text.near import near_functions, near_names
 from hvm4viz.rules import Rule, kernel_folder, parse_rule, rule_table
 
 _BEFORE = ("dialect.h", "term.h", "layout.h", "watch.h")
 _CORE = ("heap.h", "slot.h", "frontier.h", "fork.h", "moves.h")
-_AFTER = ("lift.h", "step.h", "pass.metal", "join.h", "deal.h")
+_BEFORE_PASS = ("lift.h", "step.h")
+_AFTER = ("pass.metal", "join.h", "deal.h")
 _WITH_LOG = ("collect.h",)
 
 WATCHERS: Final = ("log", "shadow", "yield")
@@ -111,6 +113,72 @@ def _dispatch(rules: tuple[Rule, ...]) -> str:
         out += _call(rules[numbers[0]], numbers[0], "      ")
     out += ["    default: return false;", "  }", "}", ""]
     return "\n".join(out)
+
+
+NEAR = "app_lam app_mat_ctr_mat app_mat_ctr_mis app_mat_num_mat app_mat_num_mis use_val op2_num_num dup_lam dup_nod dup_sup dup_sup_same".split()
+
+
+def _near_dispatch(rules: tuple[Rule, ...]) -> str:
+    """Write the dispatch of the near loop: rules that are not near leave."""
+    cells: dict[str, dict[str, list[int]]] = {}
+    for number, rule in enumerate(rules):
+        for frame in rule.frames:
+            for value in rule.values:
+                cells.setdefault(frame, {}).setdefault(value, []).append(number)
+    cells.pop("enter", None)
+    out = ["FUNC bool step_dispatch(THREAD Near* w, uint frame, uint tag) {", "  switch (frame) {"]
+    bodies: dict[str, list[str]] = {}
+    for frame, values in cells.items():
+        groups: dict[tuple[int, ...], list[str]] = {}
+        for value, numbers in values.items():
+            key = tuple(sorted(numbers, key=lambda n: (not rules[n].when, n)))
+            if any(rules[n].file in NEAR for n in key):
+                groups.setdefault(key, []).append(value)
+        body: list[str] = []
+        for numbers, names in groups.items():
+            body.append("        " + " ".join(_case(value) for value in names))
+            last = None
+            for number in numbers:
+                rule = rules[number]
+                call = _call(rule, number, "          ") if rule.file in NEAR else ["          return task_leaves(w);"]
+                if rule.when:
+                    body.append(f"          if ({rule.when}) {{")
+                    body += call
+                    body.append("          }")
+                else:
+                    body += call
+                last = rule
+            if last is not None and last.when:
+                body.append("          return task_leaves(w);")
+        if not body:
+            continue
+        key = "\n".join(body)
+        bodies.setdefault(key, []).append(frame)
+    for key, names in bodies.items():
+        out.append("    " + " ".join(f"case {_FRAMES.get(f, 'F_' + f)}:" for f in names))
+        out += ["      switch (tag) {", key, "        default: return task_leaves(w);", "      }"]
+    out += ["    default: return task_leaves(w);", "  }", "}", ""]
+    return "\n".join(out)
+
+
+@lru_cache(maxsize=8)
+def _near(rules: tuple[Rule, ...], text: str) -> str:
+    """Write what the near loop takes over from the text."""
+    names = [*near_names(_read("near.h")), *(f"rule_{name}" for name in NEAR)]
+    functions = near_functions(text, names)
+    before, between, after = functions.partition("FUNC void step_push(")
+    return "\n".join(
+        [
+            "#ifdef NEAR_LOOP",
+            _read("near.h"),
+            "// generated from the text above",
+            before,
+            _near_dispatch(rules),
+            between + after,
+            _read("near_run.h"),
+            "#endif",
+        ]
+    )
 
 
 def _read(name: str) -> str:
@@ -250,6 +318,8 @@ class Kernel:
         parts += [_read(name) for name in _CORE]
         parts += [f"// ==== rules/{rule.file}.h\n{rule.text}" for rule in self.rules]
         parts.append(_dispatch(self.rules))
+        parts += [_read(name) for name in _BEFORE_PASS]
+        parts.append(_near(self.rules, "\n".join(parts)))
         parts += [_read(name) for name in (*_AFTER, *(_WITH_LOG if "log" in self.watchers else ()))]
         return "\n".join(parts)
 
