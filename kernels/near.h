@@ -83,15 +83,17 @@ FUNC void step_count(THREAD Near* w, uint rule) {
   w->spent += 1u;
   if ((heap_flags(w) & PARAM_COUNT) != 0u) w->rules[rule] += 1u;
 }
+
 FUNC bool slot_enter_again(THREAD Near* w, uint slot) { (void)w; (void)slot; return false; }  // no task here may
 FUNC void step_primitive(THREAD Near* w, Term pri, Term argument) { (void)pri; (void)argument; task_leaves(w); }
 FUNC void step_enter_rule(THREAD Near* w, uint tag) { (void)tag; task_leaves(w); }
 FUNC void step_finish(THREAD Near* w) { task_leaves(w); }
 FUNC void lift_step(THREAD Near* w, uint frame) { (void)frame; task_leaves(w); }
 FUNC bool step_function(THREAD Near* w, uint tag);
+FUNC void slot_reach_owner(THREAD Near* w, uint slot, uint side);
+
 FUNC void step_move(THREAD Near* w, uint tag) {
   if (!step_function(w, tag)) task_leaves(w);
 }
-FUNC void slot_reach_owner(THREAD Near* w, uint slot, uint side);
 FUNC void slot_reach(THREAD Near* w) { slot_reach_owner(w, term_val(w->hand), term_tag(w->hand) == DP0 ? 0u : 1u); }
 FUNC bool settle_walk(THREAD Near* w, Term t, bool release) { (void)t; (void)release; return task_leaves(w); }

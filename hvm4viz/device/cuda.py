@@ -52,6 +52,7 @@ SHARED: Final = "step_frontier"
 PIECE: Final = 1 << 30
 """Bytes copied at a time."""
 
+LOOPS: Final = re.compile(r"(?<!\} )\b((?:for|while) \()")
 OPTIONS: Final = ("--std=c++14", "--maxrregcount=64")
 
 
@@ -291,6 +292,7 @@ class CudaDevice(Device):
             source = f"#define MANY_GPUS 1\n{source}"
         for entry in HOST_ONLY:  # each costs as much to compile as all the rest
             source = re.sub(rf"ENTRY\({entry}\)\(.*?\n}}\n", "", source, flags=re.DOTALL)
+        source = LOOPS.sub(r'_Pragma("unroll 1") \1', source)  # code that does not fit the instruction caches is slow
         module = self.cupy.RawModule(code=source, options=OPTIONS, backend="nvrtc")
         try:
             module.compile()
