@@ -24,7 +24,6 @@ from matplotlib.colors import to_rgb
 from numpy.typing import NDArray
 from PIL import Image
 
-from hvm4viz.errors import TraceError
 from hvm4viz.figures.captions import alt_text, provenance, title
 from hvm4viz.figures.frames import Frames
 from hvm4viz.figures.style import DEFERRED, ERROR, FRONTIER, IDLE, PUBLISHED, REDUCED
@@ -93,9 +92,7 @@ def write_mp4(part: Path, pictures: Iterable[Picture], frames: Frames, fps: floa
         if ffmpeg.returncode:
             said.seek(0)
             words = said.read().decode("utf-8", "replace").strip().splitlines()
-            raise TraceError(
-                f"ffmpeg could not write the animation: {words[-1] if words else ffmpeg.returncode}; try .gif"
-            )
+            raise OSError(0, f"ffmpeg says {words[-1] if words else ffmpeg.returncode}; try .gif")
 
 
 def _close(pipe: Any) -> None:

@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 from typing import Final
 
+from hvm4viz.trace.whole import write_whole
+
 FOLDER: Final = Path(__file__).parent
 IMAGES: Final = "images"
 
@@ -132,7 +134,7 @@ def write(names: tuple[str, ...] = tuple(ENTRIES)) -> None:
     (FOLDER / IMAGES).mkdir(exist_ok=True)
     for name in names:
         draw(name, FOLDER / IMAGES)
-    (FOLDER / "README.md").write_text(page(), encoding="utf-8")
+    write_whole(FOLDER / "README.md", page(), overwrite=True)
 
 
 if __name__ == "__main__":
