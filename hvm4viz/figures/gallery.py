@@ -131,7 +131,6 @@ def draw(name: str, folder: Path) -> Path:
 
 def write(names: tuple[str, ...] = tuple(ENTRIES)) -> None:
     """Write the page, and the pictures of some figures or of all."""
-    (FOLDER / IMAGES).mkdir(exist_ok=True)
     for name in names:
         draw(name, FOLDER / IMAGES)
     write_whole(FOLDER / "README.md", page(), overwrite=True)
