@@ -90,7 +90,7 @@ def _writer(out: str | None) -> Callable[[Any], None]:
 
         with whole_file(path, overwrite=True, what="table") as part:
             if path.suffix == ".csv":
-                part.write_text(_csv(table), encoding="utf-8", newline="")
+                part.write_bytes(_csv(table).encode())
             elif path.suffix == ".parquet":
                 import_module("pyarrow.parquet").write_table(table, part)
             else:

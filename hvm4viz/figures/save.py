@@ -5,12 +5,15 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final, Literal
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
+
+from hvm4viz.trace.whole import write_whole
 
 FORMATS: Final = ("pdf", "png", "svg")
 
@@ -27,7 +30,7 @@ def save(
     reproducible: bool = True,
     svg_text: Literal["paths", "text"] = "paths",
 ) -> list[Path]:
-    """Write a figure once in each format.
+    """Write a figure once in each format; each file is there completely or not at all, and replaces what was there.
 
     Parameters
     ----------
@@ -51,6 +54,8 @@ def save(
     ------
     ValueError
         If a format, or ``svg_text``, is not one of these.
+    TraceError
+        If a file cannot be written.
     """
     path = Path(path)
     for name in formats:
@@ -75,7 +80,9 @@ def save(
     with mpl.rc_context(settings):
         for name, target in zip(formats, paths, strict=True):
             metadata = _words(fig, name) | (_NO_DATES[name] if reproducible else {})
-            fig.savefig(target, format=name, dpi=fig.dpi if dpi is None else dpi, metadata=metadata)
+            drawn = io.BytesIO()
+            fig.savefig(drawn, format=name, dpi=fig.dpi if dpi is None else dpi, metadata=metadata)
+            write_whole(target, drawn.getvalue(), overwrite=True, what="figure")
     return paths
 
 

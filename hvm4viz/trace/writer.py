@@ -236,13 +236,19 @@ class _Sink:
 def save_trace(trace: Trace, path: str | Path, *, overwrite: bool = False) -> Path:
     """Write a trace to a file, completely or not at all: beside it first, then under its name."""
     with whole_file(path, overwrite=overwrite, what="trace file") as part:
-        writer = Writer(part, trace.header, trace.level)
+        writer: Writer | None = None
         try:
+            writer = Writer(part, trace.header, trace.level)
             for chunk in merge(trace.chunks, CHUNK_BYTES):
                 writer.write(chunk, trace.devices)
             writer.close(trace.end, digest=trace.digest_or_none(), state=trace.final_state)
+        except TraceError as error:  # it speaks of the part, which does not stay
+            if isinstance(error.__cause__, OSError):
+                raise error.__cause__ from None
+            raise TraceError(str(error).replace(str(part), str(path))) from None
         finally:
-            writer.abandon()
+            if writer:
+                writer.abandon()
     return Path(path)
 
 

@@ -106,7 +106,9 @@ def test_a_page_is_written_completely_or_not_at_all(tmp_path: Path) -> None:
     view = TraceView(seven_cells())
     path = view.to_html(tmp_path / "seven.html")
     assert path.read_text(encoding="utf-8").endswith("</html>\n")
-    with pytest.raises(TraceError, match=r"missing/seven.html: No such file"):
+    with pytest.raises(
+        TraceError, match=r"missing/seven.html: the page cannot be written here: No such file or directory; there is no"
+    ):
         view.to_html(tmp_path / "missing" / "seven.html")
     assert [each.name for each in tmp_path.iterdir()] == ["seven.html"]
 
