@@ -124,19 +124,17 @@ class Frontier:
 
     def _lay_slices(self) -> None:
         """Point every thread at its slice of its block's region, behind cells that are laid out already."""
-        machine, states, regions = self.machine, self._state_view, self.store.regions
+        machine, states = self.machine, self._state_view
         slice_cells, tpb = machine.slice_cells, machine.threads_per_block
-        lanes = np.arange(tpb, dtype=np.int64) * slice_cells
-        for block in range(machine.blocks):
-            region, is_full = regions.start(block)
-            mine = slice(block * tpb, (block + 1) * tpb)
-            start = region * machine.region_size + lanes
-            states["region"][mine] = region
-            states["end"][mine] = start + slice_cells
-            states["next"][mine] = start + slice_cells if is_full else np.maximum(start, 1)  # cell 0 is null
-            if not is_full and region * machine.region_size < self.store.laid:
-                for lane, at in enumerate(start.tolist()):
-                    states["next"][block * tpb + lane] = self._first_free(at, at + slice_cells)
+        regions, is_full = self.store.regions.starts(), not self.store.regions.is_fresh
+        starts = (regions[:, None] * machine.region_size + np.arange(tpb) * slice_cells).reshape(-1)
+        states["region"] = np.repeat(regions, tpb)
+        states["end"] = starts + slice_cells
+        states["next"] = starts + slice_cells if is_full else np.maximum(starts, 1)  # cell 0 is null
+        if not is_full:
+            laid = np.flatnonzero(np.repeat(regions * machine.region_size, tpb) < self.store.laid)
+            for thread, at in zip(laid.tolist(), starts[laid].tolist(), strict=True):
+                states["next"][thread] = self._first_free(at, at + slice_cells)
 
     def _first_free(self, start: int, end: int) -> int:
         laid = self.store.laid

@@ -131,8 +131,8 @@ class Store:
         self._look()
         self.words[: len(words)] = words
         self.regions = Regions(machine, self.owner_view, view(self.chain, np.uint32), needed)
-        for region in range(needed):
-            self.used_view[region] = min(max(len(words) - region * machine.region_size, 0), machine.region_size)
+        starts = np.arange(needed, dtype=np.int64) * machine.region_size
+        self.used_view[:needed] = np.clip(len(words) - starts, 0, machine.region_size)
 
     def _look(self) -> None:
         self.words: NDArray[np.uint64] = view(self.heap, np.uint64)
