@@ -9,13 +9,15 @@ import platform
 import re
 import sys
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import lru_cache
+from pathlib import Path
 from typing import Any, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hvm4viz.device.base import Buffer, Device, Kernel, Way
-from hvm4viz.device.compiler import find_compiler, library
+from hvm4viz.device.compiler import Compiler, find_compiler, library, wanted_cache
 from hvm4viz.errors import CompileFailed, DeviceFailed
 from hvm4viz.kernel_text.source import batch_text
 from hvm4viz.settings import Machine
@@ -160,6 +162,16 @@ def load(text: str, *, extra: tuple[str, ...] = ()) -> ctypes.CDLL:
         return ctypes.CDLL(str(library(text, extra=extra)))
 
 
+@lru_cache(maxsize=16)  # a run may open a device of its own; to join the text again takes as long as a small run
+def _loaded(source: str, compiler: Compiler, folder: Path) -> tuple[ctypes.CDLL, dict[str, int]]:
+    """Return a kernel text as a library and its entry points, with the loop over many passes where that belongs."""
+    del compiler, folder  # with others it is another library
+    if _PASSES.issubset(_ENTRY_NAME.findall(source)):
+        source = f"{source}\n{batch_text()}"
+    text, entries = wrap(source)
+    return load(text), entries
+
+
 class CpuDevice(Device):
     """The host's processor.
 
@@ -196,10 +208,7 @@ class CpuDevice(Device):
         return known
 
     def _load(self, source: str) -> CpuKernel:
-        if _PASSES.issubset(_ENTRY_NAME.findall(source)):
-            source = f"{source}\n{batch_text()}"
-        text, entries = wrap(source)
-        return CpuKernel(load(text), entries, self._pool, self)
+        return CpuKernel(*_loaded(source, find_compiler(), wanted_cache()), self._pool, self)
 
     def buffer(self, source: int | NDArray[Any]) -> CpuBuffer:
         """Return a zero-filled buffer of that many bytes, or one holding a copy of an array."""

@@ -16,7 +16,7 @@ import itertools
 import re
 import weakref
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, Final, Self
 
 import numpy as np
@@ -221,6 +221,22 @@ class CudaKernel(Kernel):
         )
 
 
+@lru_cache(maxsize=32)  # a run may open a device of its own
+def _module(cupy: Any, source: str, gpu: int, *, many: bool) -> Any:
+    """Compile a kernel text for the GPU that is the current one."""
+    del gpu  # on another it is another module
+    if many:
+        source = f"#define MANY_GPUS 1\n{source}"
+    for entry in HOST_ONLY:  # each costs as much to compile as all the rest
+        source = re.sub(rf"ENTRY\({entry}\)\(.*?\n}}\n", "", source, flags=re.DOTALL)
+    module = cupy.RawModule(code=source, options=OPTIONS, backend="nvrtc")
+    try:
+        module.compile()
+    except Exception as error:  # noqa: BLE001
+        raise CompileFailed(f"the kernel does not compile with NVRTC:\n{error}") from None
+    return module
+
+
 class CudaDevice(Device):
     """One NVIDIA GPU, or several that work as one.
 
@@ -282,21 +298,9 @@ class CudaDevice(Device):
             modules: list[Any] = []
             for gpu in self.gpus:
                 with gpu:
-                    modules.append(self._module(source))
+                    modules.append(_module(self.cupy, source, gpu.id, many=len(self.gpus) > 1))
             self._kernels[key] = CudaKernel(self, modules, self._host.kernel(source))
         return self._kernels[key]
-
-    def _module(self, source: str) -> Any:
-        if len(self.gpus) > 1:
-            source = f"#define MANY_GPUS 1\n{source}"
-        for entry in HOST_ONLY:  # each costs as much to compile as all the rest
-            source = re.sub(rf"ENTRY\({entry}\)\(.*?\n}}\n", "", source, flags=re.DOTALL)
-        module = self.cupy.RawModule(code=source, options=OPTIONS, backend="nvrtc")
-        try:
-            module.compile()
-        except Exception as error:  # noqa: BLE001
-            raise CompileFailed(f"the kernel does not compile with NVRTC:\n{error}") from None
-        return module
 
     def buffer(self, source: int | NDArray[Any]) -> Buffer:
         """Return a zero-filled buffer of that many bytes, or one holding a copy of an array."""
