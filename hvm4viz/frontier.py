@@ -15,8 +15,9 @@ from hvm4viz.device.base import Buffer, Function, view
 from hvm4viz.device.way import Pace
 from hvm4viz.errors import DeviceFailed, KernelFault
 from hvm4viz.events import EVENT, NO_DELTAS, ORIGINS, OUTCOMES, PassRecord
+from hvm4viz.far import Cells
 from hvm4viz.heap import Heap, Task
-from hvm4viz.joining import GridJoin, SerialJoin
+from hvm4viz.joining import GridJoin, Join, SerialJoin
 from hvm4viz.kernel_text import abi
 from hvm4viz.settings import Machine
 from hvm4viz.stops import Fault, Stop, fault_of, stalled, task_of
@@ -103,11 +104,11 @@ class Frontier:
         self._pace = Pace(store.ways("step_frontier"), machine.threads)
         self._settle = store.serial("settle_frontier")
         flags = protocol(machine) | (abi.PARAM_LIFT if lift else 0)
-        has_forks = bool(flags & abi.PARAM_FORK)
         self._is_away = False
         self._moves = self._pace.moves
         self._serial_join = SerialJoin(store)
-        self._grid_join = GridJoin(store, has_forks=has_forks) if store.joins_on_grid else None
+        self._has_forks = bool(flags & abi.PARAM_FORK)
+        self._grid_join: GridJoin | None = None  # made for the first pass that needs it
         self._space = Workspace(store, flags=flags)
         self._look()
         self._counts_remote = store.count and not self.is_single
@@ -160,14 +161,23 @@ class Frontier:
         self._space.inject[1 : n + 1] = cells
         self._space.push("inject", 4 * (n + 1))
 
-    def _join_frontiers(self) -> None:
+    def _join(self) -> Join:
+        if not self.store.joins_on_grid or (self._moves and not self._is_away):
+            return self._serial_join
+        if self._grid_join is None:
+            self._grid_join = GridJoin(self.store, has_forks=self._has_forks)
+        return self._grid_join
+
+    def _join_frontiers(self, *, is_ordered: bool = False) -> None:
+        """Build the next frontier; ``is_ordered``: the device has been told of it, along with the pass."""
+        join = self._join()
         while True:
             sums = self._sum
             sums[0] = abi.SUM_POISON
-            self._space.push("summary", 4)
-            grid = self._grid_join if self._is_away or not self._moves else None
-            (grid or self._serial_join)(self._space, self._turn)
-            self._space.pull("summary")
+            if not is_ordered:
+                self._space.push_order()
+            join(self._space, self._turn)
+            self._space.pull_outcome()
             status = self._sum[0]
             if status == abi.SUM_JOINED:
                 break
@@ -175,10 +185,9 @@ class Frontier:
                 raise self._lost(sums[7])
             if status != abi.SUM_GROW:
                 raise KernelFault(f"pass {self.store.passes} left the status word {status:#x}: the join did not run")
-            sizes = sums[1], sums[11], sums[12]
-            self.home()
-            self._space.grow(*sizes)
+            self._space.grow(sums[1], sums[11], sums[12])
             self._look()
+            is_ordered = False
         self._turn = 1 - self._turn
         if self._space.inject[0]:
             self._space.inject[0] = 0
@@ -221,7 +230,6 @@ class Frontier:
         """Make the next pass ready: wake tasks whose variable was filled late, break a cycle of waits."""
         if self.width:
             return None
-        self.home()
         if self.parked:
             return None if self.break_cycle() else Stop("stalled", stalled(self.parked))
         return None if self.wake_late() else Stop("done")
@@ -230,6 +238,7 @@ class Frontier:
         """If the heap was full, give regions to the threads that found none left; return why not, if so."""
         if not is_full:
             return None
+        self.home()
         given, full = self.store.regions.feed(self._state_view)
         self._reassigned += given
         return Stop("heap_full", full) if full else None
@@ -240,10 +249,9 @@ class Frontier:
         return self._sum[1]
 
     @property
-    def words(self) -> NDArray[np.uint64]:
-        """All cells of the heap, as they lie."""
-        self.home()
-        return self.store.words
+    def cells(self) -> Cells:
+        """All cells of the heap as they lie, for reading."""
+        return self.store.cells
 
     @property
     def parked(self) -> int:
@@ -273,18 +281,20 @@ class Frontier:
             self._look()
         width, turn, param, sums = self._sum[1], self._turn, self._param, self._sum
         fuel = self.machine.fuel
-        way = self._pace.way(width, is_away=self._is_away, heap_bytes=8 * self.store.cells_in_use)
+        each = auto_fuel(width) if fuel == "auto" else fuel
+        heap_bytes = 8 * self.store.cells_in_use
+        way = self._pace.way(width, is_away=self._is_away, heap_bytes=heap_bytes, fuel=each * width)
         if self._is_away and not way.is_away:
             self.home()
         param[4] = self.store.now
-        param[5] = auto_fuel(width) if fuel == "auto" else fuel
+        param[5] = each
         param[14] = width
         param[13] = in_use = self.store.regions.in_use
+        sums[0] = abi.SUM_POISON
         self.store.prepare()
-        self._space.push("params")
+        self._space.push_order()
         if self._counts_remote:
-            self.store.remote_view[:in_use] = 0
-            self.device.push(self.store.remote, 4 * in_use)
+            self.device.clear(self.store.remote, 4 * in_use)
         if self.store.shadow is not None:
             self.store.shadow.start(self.store.now, in_use * self.machine.region_size)
         batch = self.batch if self.batch is not None and width == 1 and not sums[2] and self.batch.is_ready else None
@@ -301,24 +311,24 @@ class Frontier:
             self.store.shadow.check(self.store.passes, self.machine.region_size)
         stop: Stop | None = None
         if self.feed is not None:
-            self.home()
+            self._space.pull_columns("count", "done", "opens")
+            self._space.pull("events", EVENT.itemsize * width)
             self._check_ran()
             self._opens += int(self._state_view["opens"].sum())
             self.feed(self._run_events(width))
-        self._join_frontiers()
+        self._join_frontiers(is_ordered=True)
         given = self.take_given()
         if sums[3]:
-            self._space.pull("states")
-            fresh, full = self.store.regions.feed(self._state_view)
+            self._space.pull_columns("need", "need_node")
+            regions = self.store.regions
+            fresh, full = regions.feed(self._state_view)
             self.store.prepare()
-            self.device.push(self.store.owner)
-            self.device.push(self.store.chain)
+            self.device.push_all((self.store.owner, 4 * regions.in_use), (self.store.chain, 4 * regions.in_use))
             given = given + fresh
             if full:
                 stop = Stop("heap_full", full)
         ran = sums[7]
         if sums[8]:
-            self.home()
             stop = self._fault_stop(sums[8] - 1, turn)
         if self.feed is None:
             self._opens += sums[9]
@@ -326,10 +336,7 @@ class Frontier:
         if self._is_waking:  # what was woken may have stopped behind the next slot: look again, as long as it goes on
             self._woken += sums[4]
         if self._is_away and (self.store.count or (self._polls and not sums[4])):
-            self._space.pull("events", EVENT.itemsize * width)
-            self._space.pull("totals")
-            self.device.pull(self.store.used)
-            self.device.pull(self.store.remote)
+            self._space.pull_pass(width)
         ops = self.store.operations(self._space.told)
         deltas = self.store.changes() if collect and not self._may_wake(stop) else NO_DELTAS
         now = time.perf_counter_ns()
@@ -370,13 +377,16 @@ class Frontier:
         return events[events["outcome"] != 0]
 
     def _fault_stop(self, index: int, turn: int) -> Stop:
+        space = self._space
+        space.pull_one("events", EVENT.itemsize, index)
+        space.pull_one(("this", "next")[turn], 8, index)
         outcome = OUTCOMES[int(self._event_view["outcome"][index])]
-        entry = int(self._space.frontiers[turn][index])
+        entry = int(space.frontiers[turn][index])
         return Stop("primitive" if outcome == "aborted" else "error", record=entry & 0xFFFFFFFF)
 
     def fault(self, record: int) -> Fault:
         """Return where the task of a record stopped."""
-        self.home()
+        self._space.pull_one("records", abi.RECORD.itemsize, record)
         return fault_of(self._record_view[record])
 
     def wake_late(self) -> bool:
@@ -465,17 +475,20 @@ class Frontier:
 
     def live_tasks(self) -> tuple[Task, ...]:
         """Return the tasks on the next frontier and those parked."""
-        self.home()
-        free = set(self._space.stack[: self._sum[15]].tolist())
-        live = (number for number in range(self._sum[14]) if number not in free)
+        records, free_ones = self._sum[14], self._sum[15]
+        if records == free_ones:
+            return ()
+        self._space.pull("stack", 4 * free_ones)
+        self._space.pull("records", abi.RECORD.itemsize * records)
+        free = set(self._space.stack[:free_ones].tolist())
+        live = (number for number in range(records) if number not in free)
         return tuple(task_of(self._record_view[number]) for number in live)
 
     def image(self) -> Heap:
         """Return the heap as it lies, with the live tasks."""
-        self.home()
         machine, in_use = self.machine, self.store.regions.in_use
-        return Heap(
-            words=self.store.words[: in_use * machine.region_size],
+        return self.store.image(
+            in_use * machine.region_size,
             root=self.root,
             region_size=machine.region_size,
             threads_per_block=machine.threads_per_block,

@@ -104,6 +104,7 @@ class _Saving:
 
     def store(self, store: Store) -> dict[str, Any]:
         regions, in_use = store.regions, store.regions.in_use
+        store.fetch()
         visited = store._visited_view[: -(-store.cells_in_use // 8)]
         at = np.flatnonzero(visited).astype(np.uint32)
         self.arrays |= {
@@ -274,7 +275,7 @@ def put_back(state: State, engine: Frontier | Evaluator, queue: Enumeration | No
         cells = [int(cell) for cell, _ in facts["results"]]
         _below(cells, store.cells_in_use, "results lie")
         texts = [str(text) for _, text in facts["results"]]
-        return [Term.told(store.words, cell, book, text) for cell, text in zip(cells, texts, strict=True)]
+        return [Term.told(store.cells, cell, book, text) for cell, text in zip(cells, texts, strict=True)]
     except Misfit:
         raise
     except (

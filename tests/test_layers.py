@@ -18,6 +18,7 @@ LAYERS = (
     {"syntax.printer", "syntax.shapes", "syntax.spelling", "syntax.spines", "syntax.view"},
     {"kernel_text"},
     {"heap", "readback", "regions", "stops", "admit"},
+    {"far"},
     {"device"},
     {"watch", "shadow"},
     {"deltas"},

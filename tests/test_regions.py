@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import numpy as np
 import pytest
@@ -251,7 +252,7 @@ def test_dealing_anew_tells_of_each_region_that_changed_hands(seed: int) -> None
         assert (table.owner[: table.in_use].tolist(), table.chain.tolist()) == (slow.owner[: slow.in_use], slow.chain)
         old = [(r, r % blocks) for r in range(known) if before[r] != r % blocks]
         assert changed == old + [(r, r % blocks) for r in range(known, table.in_use)]
-        table.feed(hungry(machine, {0: (70, 5)}) if blocks > 1 else hungry(Machine(blocks=1, region_size=64), {0: (70, 5)}))
+        table.feed(hungry(Machine(blocks=blocks, region_size=64), {0: (70, 5)}))
 
 
 def test_feeding_many_blocks_is_no_loop_over_them() -> None:
@@ -262,7 +263,7 @@ def test_feeding_many_blocks_is_no_loop_over_them() -> None:
     states["need"], states["need_node"] = 4, 4
     lines = 0
 
-    def count(*_: object) -> object:
+    def count(*_: object) -> Any:
         nonlocal lines
         lines += 1
         return count

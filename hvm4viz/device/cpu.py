@@ -51,6 +51,9 @@ class CpuBuffer(mmap.mmap):
         self.address = ctypes.addressof(ctypes.c_char.from_buffer(self))
         return self
 
+    def make_new(self) -> None:
+        """Serve another run."""
+
 
 KEPT_BYTES: Final = 256 << 20
 """Most memory that finished runs leave for others: to clear it takes a tenth of what fresh pages cost."""
@@ -236,19 +239,21 @@ def keep(buffer: CpuBuffer, nbytes: int) -> None:
     _kept[:] = kept
 
 
-def reserve(nbytes: int, *, is_zero: bool = True) -> CpuBuffer:
+def reserve(nbytes: int, *, is_zero: bool = True, kind: type[CpuBuffer] = CpuBuffer) -> CpuBuffer:
     """Return a buffer, zero-filled unless it need not be: a kept one of that size, if there is one that is nobody's."""
     for _ in range(len(_kept)):
         try:
             made, used = _kept.pop(0)
         except IndexError:  # another thread was faster
             break
-        if len(made) == nbytes and sys.getrefcount(made) == 2:  # ``made`` and the argument: no run reads it any more
+        is_free = sys.getrefcount(made) == 2  # ``made`` and the argument: no run reads it any more
+        if is_free and len(made) == nbytes and type(made) is kind:
             if is_zero:
                 np.frombuffer(made, np.uint8, used)[:] = 0  # type: ignore[call-overload]
+            made.make_new()
             return made
         _kept.append((made, used))
-    return CpuBuffer(nbytes)
+    return kind(nbytes)
 
 
 def open(*, workers: int | None = None) -> CpuDevice:  # noqa: A001  (the lookup's verb)
