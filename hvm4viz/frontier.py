@@ -108,6 +108,7 @@ class Frontier:
         self._moves = self._pace.moves
         self._serial_join = SerialJoin(store)
         self._has_forks = bool(flags & abi.PARAM_FORK)
+        self._joins_on_grid = store.joins_on_grid
         self._grid_join: GridJoin | None = None  # made for the first pass that needs it
         self._space = Workspace(store, flags=flags)
         self._look()
@@ -161,23 +162,23 @@ class Frontier:
         self._space.inject[1 : n + 1] = cells
         self._space.push("inject", 4 * (n + 1))
 
-    def _join(self) -> Join:
-        if not self.store.joins_on_grid or (self._moves and not self._is_away):
-            return self._serial_join
+    def _join_on_grid(self) -> Join:
         if self._grid_join is None:
             self._grid_join = GridJoin(self.store, has_forks=self._has_forks)
         return self._grid_join
 
     def _join_frontiers(self, *, is_ordered: bool = False) -> None:
         """Build the next frontier; ``is_ordered``: the device has been told of it, along with the pass."""
-        join = self._join()
+        on_grid = self._joins_on_grid and (self._is_away or not self._moves)
+        join = self._join_on_grid() if on_grid else self._serial_join
         while True:
             sums = self._sum
             sums[0] = abi.SUM_POISON
-            if not is_ordered:
+            if self._moves and not is_ordered:
                 self._space.push_order()
             join(self._space, self._turn)
-            self._space.pull_outcome()
+            if self._moves:
+                self._space.pull_outcome()
             status = self._sum[0]
             if status == abi.SUM_JOINED:
                 break
@@ -281,20 +282,24 @@ class Frontier:
             self._look()
         width, turn, param, sums = self._sum[1], self._turn, self._param, self._sum
         fuel = self.machine.fuel
-        each = auto_fuel(width) if fuel == "auto" else fuel
+        if fuel == "auto":
+            fuel = auto_fuel(width)
         heap_bytes = 8 * self.store.cells_in_use
-        way = self._pace.way(width, is_away=self._is_away, heap_bytes=heap_bytes, fuel=each * width)
+        way = self._pace.way(width, is_away=self._is_away, heap_bytes=heap_bytes, fuel=fuel * width)
         if self._is_away and not way.is_away:
             self.home()
         param[4] = self.store.now
-        param[5] = each
+        param[5] = fuel
         param[14] = width
         param[13] = in_use = self.store.regions.in_use
         sums[0] = abi.SUM_POISON
         self.store.prepare()
-        self._space.push_order()
-        if self._counts_remote:
+        if self._moves:
+            self._space.push_order()
+        if self._counts_remote and self._is_away:
             self.device.clear(self.store.remote, 4 * in_use)
+        elif self._counts_remote:
+            self.store.remote_view[:in_use] = 0
         if self.store.shadow is not None:
             self.store.shadow.start(self.store.now, in_use * self.machine.region_size)
         batch = self.batch if self.batch is not None and width == 1 and not sums[2] and self.batch.is_ready else None

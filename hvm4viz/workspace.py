@@ -97,11 +97,11 @@ class Workspace:
 
     def push_order(self) -> None:
         """Let the device see parameters, sizes and summary: what it is to be told before a pass and its join."""
-        self._store.device.push_all(*((self._held[name], len(self._held[name])) for name in _ORDER))
+        self._store.device.push_all(*self._order)
 
     def pull_outcome(self) -> None:
         """Let the host see summary and totals: what a join tells."""
-        self._store.device.pull_all(*((self._held[name], len(self._held[name])) for name in _OUTCOME))
+        self._store.device.pull_all(*self._outcome)
 
     def pull_pass(self, width: int) -> None:
         """Let the host see the events of a pass over so many entries, and the tables of the regions in use."""
@@ -122,6 +122,8 @@ class Workspace:
 
     def _look(self) -> None:
         held, store = self._held, self._store
+        self._order = tuple((held[name], len(held[name])) for name in _ORDER)
+        self._outcome = tuple((held[name], len(held[name])) for name in _OUTCOME)
         self.block, self.told = held["params"], held["events"]
         self.params = view(held["params"], np.uint32).data
         self.summary = view(held["summary"], np.uint32).data

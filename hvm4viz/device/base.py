@@ -169,7 +169,7 @@ class Device(Protocol):
         """Let the device see what the host wrote into the first bytes of a buffer, wherever it is."""
 
     def push_all(self, *given: tuple[Buffer, int]) -> None:
-        """Let the device see what the host wrote into the first bytes of several buffers."""
+        """Let the device see what the host wrote there; it may write again once a dispatch has been waited for."""
 
     def clear(self, buffer: Buffer, nbytes: int) -> None:
         """Set the first bytes of a buffer to zero, where it is."""

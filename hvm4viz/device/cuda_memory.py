@@ -8,6 +8,7 @@ from __future__ import annotations
 import gc
 import weakref
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any, Final, cast
 
 import numpy as np
@@ -18,6 +19,7 @@ from hvm4viz.device.cpu import keep, reserve
 from hvm4viz.device.cuda_buffer import CudaBuffer, mapped_buffer, part_buffers, placed
 from hvm4viz.device.driver_memory import DriverMemory
 from hvm4viz.device.spread import Layout, Spread
+from hvm4viz.device.staging import STAGED_BYTES, Staging
 from hvm4viz.errors import DeviceFailed
 from hvm4viz.far import FarCells
 
@@ -122,9 +124,19 @@ class CudaMemory:
         """Let a heap lie where it is while somebody may read it; let others use its memory when nobody does."""
         if isinstance(buffer, CudaBuffer):
             if buffer.is_away:
+                self._trim(buffer)
                 _resting.add(buffer)
             else:
                 keep(buffer, nbytes)
+
+    def _trim(self, buffer: CudaBuffer) -> None:
+        """Give back the memory of a twin that has not come into use, if most has not."""
+        size = _rounded(buffer.extent)
+        if 2 * size < buffer.room and not isinstance(buffer.twin, Spread):
+            try:
+                self._put(buffer, self._zeros(size), size)
+            except DeviceFailed:
+                return  # no room to move: it stays as it is
 
     def _reserve(self, make: Callable[[], Any], nbytes: int) -> Any:
         full = self.cupy.cuda.memory.OutOfMemoryError
@@ -222,8 +234,12 @@ class CudaMemory:
                 self.pull(buffer)
             self._drop(buffer)
             return
-        self._across(larger, buffer.twin, buffer.room)
-        buffer.twin, buffer.room = larger, size
+        self._put(buffer, larger, size)
+
+    def _put(self, buffer: CudaBuffer, twin: Any, room: int) -> None:
+        """Move what a buffer has on the GPU into other memory there."""
+        self._across(twin, buffer.twin, min(room, buffer.room))
+        buffer.twin, buffer.room = twin, room
         self.moves += 1
 
     def grown(self, buffer: Any, nbytes: int, kept: int | None = None) -> Any:
@@ -324,14 +340,15 @@ class CudaMemory:
             self.wait()  # the host may write there again
         elif not isinstance(buffer, CudaBuffer):
             self.push_all((buffer, len(buffer) if nbytes is None else nbytes))
+            self.wait()
 
     def push_all(self, *given: tuple[Any, int]) -> None:
-        """Copy the first bytes of several buffers to the GPU, and wait once; neighbours in one copy."""
-        pieces = _pieces(given)
-        for whole, start, stop in pieces:
+        """Copy the first bytes of several buffers to the GPU; neighbours in one copy.
+
+        The host may write there again once a dispatch has been waited for.
+        """
+        for whole, start, stop in _pieces(given):
             self._up(whole, start, stop)
-        if pieces:
-            self.wait()
 
     def clear(self, buffer: Any, nbytes: int) -> None:
         """Set the first bytes of a buffer to zero, where it is."""
@@ -352,10 +369,24 @@ class CudaMemory:
     def _down(self, buffer: CudaBuffer, start: int, stop: int) -> None:
         if stop <= start:
             return
-        if isinstance(buffer.twin, Spread):
-            buffer.twin[start:stop].get(out=buffer.bytes(start, stop), stream=self.stream)
+        twin, to = buffer.twin, buffer.address
+        if stop - start >= STAGED_BYTES and (staging := self._staging) is not None:
+            pieces = twin.pieces(start, stop) if isinstance(twin, Spread) else [(start, stop)]
+            for a, b in pieces:
+                staging.down(twin.data + a, to + a, b - a, self.stream)
+        elif isinstance(twin, Spread):
+            twin[start:stop].get(out=buffer.bytes(start, stop), stream=self.stream)
         else:
-            (buffer.twin.data + start).copy_to_host_async(buffer.address + start, stop - start, self.stream)
+            (twin.data + start).copy_to_host_async(to + start, stop - start, self.stream)
+
+    @cached_property
+    def _staging(self) -> Staging | None:
+        """What large copies go through; None where no memory can be pinned for it."""
+        try:
+            with self.gpus[0]:
+                return Staging(self.cupy)
+        except self.cupy.cuda.memory.OutOfMemoryError:
+            return None
 
     def _across(self, to: Any, given: Any, nbytes: int) -> None:
         to.data.copy_from_device_async(given.data, nbytes, self.stream)

@@ -172,6 +172,20 @@ class Stream:
         pass
 
 
+class Event:
+    """A place in a stream."""
+
+    def __init__(self) -> None:
+        self._is_recorded = False
+
+    def record(self, stream: Stream) -> None:
+        assert stream.captured is None
+        self._is_recorded = True
+
+    def synchronize(self) -> None:
+        assert self._is_recorded, "nobody would wait for anything"
+
+
 class RawModule:
     """The kernel, compiled for the host."""
 
@@ -224,6 +238,7 @@ def stand_in(gpus: int = 1) -> ModuleType:
     module.cuda = SimpleNamespace(
         Device=Device,
         Stream=Stream,
+        Event=Event,
         alloc_pinned_memory=Pinned,
         driver=SimpleNamespace(CUDADriverError=type("CUDADriverError", (RuntimeError,), {})),
         memory=SimpleNamespace(OutOfMemoryError=type("OutOfMemoryError", (MemoryError,), {})),

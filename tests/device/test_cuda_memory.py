@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import hvm4viz
-from hvm4viz.device import cpu, cuda, cuda_memory
+from hvm4viz.device import cpu, cuda, cuda_memory, staging
 from hvm4viz.errors import DeviceFailed
 from hvm4viz.events import EVENT, PassRecord
 from hvm4viz.heap import Heap
@@ -247,15 +247,54 @@ def test_a_heap_without_room_for_two_goes_through_the_host(monkeypatch: pytest.M
 
 def test_heaps_of_ended_runs_go_home_when_the_gpu_is_full(monkeypatch: pytest.MonkeyPatch) -> None:
     digest = run_of(SUM, device="cpu", record="off").heap.digest()
-    used = small_gpu(monkeypatch, 150 << 20)
+    used = small_gpu(monkeypatch, 72 << 20)
     monkeypatch.setattr(cuda_memory.CudaMemory, "_wanted", lambda _, nbytes, __: nbytes)
 
-    held = [run_of(SUM, record="off") for _ in range(4)]  # each heap takes 64 MiB there
+    held = [run_of(SUM, record="off") for _ in range(5)]  # a heap takes 64 MiB there, and some of it when it has ended
 
-    assert used() < 150 << 20
+    assert used() < 72 << 20
     assert {run.text for run in held} == {str(1 << 13)}
     assert {run.heap.digest() for run in held} == {digest}
     assert sys.modules["cupy"].get_default_memory_pool().freed > 0
+
+
+def test_an_ended_run_keeps_no_more_of_the_gpu_than_it_uses(monkeypatch: pytest.MonkeyPatch) -> None:
+    used = small_gpu(monkeypatch, 1 << 32)
+    gc.collect()
+    before = used()
+    held = [run_of(SUM, record="off", machine=Machine(blocks=40, fuel=64, heap="1 GiB")) for _ in range(2)]
+    gc.collect()
+
+    in_use = sum(8 * len(run.heap.owners) * MACHINE.region_size for run in held)
+    assert used() - before < in_use + (16 << 20)
+    assert held[0].text == held[1].text == str(1 << 13)
+
+
+@pytest.mark.parametrize("device", ["cuda", "cuda:0,1"])
+@pytest.mark.parametrize("can_pin", [True, False])
+def test_large_copies_home_are_staged(monkeypatch: pytest.MonkeyPatch, device: str, can_pin: bool) -> None:  # noqa: FBT001
+    digest = run_of(SUM, device="cpu", record="off").heap.digest()
+    slots: list[int] = []
+    module: Any = sys.modules["cupy"]
+
+    def pin(nbytes: int) -> Any:
+        slots.append(nbytes)
+        if not can_pin:
+            raise module.cuda.memory.OutOfMemoryError("no memory can be pinned")
+        return stand_in_cupy.Pinned(nbytes)
+
+    monkeypatch.setattr(module.cuda, "alloc_pinned_memory", pin)
+    monkeypatch.setattr(cuda_memory, "STAGED_BYTES", 10_000)
+    monkeypatch.setattr(staging, "SLOT_BYTES", 7_001)
+    monkeypatch.setattr(staging, "SLOTS", 3)
+
+    run = run_of(SUM, device=device, record="off")
+    before = len(copies)
+
+    assert run.heap.digest() == digest
+    assert slots == [7_001] * (3 if can_pin else 1)
+    home = [nbytes for way, nbytes in copies[before:] if way == "down" and nbytes > 4096]
+    assert (max(home) == 7_001) is can_pin
 
 
 def test_a_gpu_that_is_full_says_so_as_ever(monkeypatch: pytest.MonkeyPatch) -> None:
