@@ -239,7 +239,6 @@ class Frontier:
         """If the heap was full, give regions to the threads that found none left; return why not, if so."""
         if not is_full:
             return None
-        self.home()
         given, full = self.store.regions.feed(self._state_view)
         self._reassigned += given
         return Stop("heap_full", full) if full else None

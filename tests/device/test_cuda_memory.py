@@ -17,8 +17,10 @@ import hvm4viz
 from hvm4viz.device import cpu, cuda, cuda_memory, staging
 from hvm4viz.errors import DeviceFailed
 from hvm4viz.events import EVENT, PassRecord
+from hvm4viz.execution import Execution
 from hvm4viz.heap import Heap
 from hvm4viz.kernel_text import abi
+from hvm4viz.quiet import quiet_request
 from hvm4viz.settings import Machine
 from hvm4viz.workspace import Workspace
 from tests.case_files import Case, cases, programs
@@ -331,6 +333,59 @@ def test_a_stopped_run_goes_on_from_where_it_lies() -> None:
         assert (resumed.text, resumed.trace.digest()) == (whole.text, whole.trace.digest())
         assert resumed.heap.digest() == whole.heap.digest()
         assert stopped.heap.tasks == tasks
+
+
+SHARED = (
+    "@main = ! &x = @list(12); @both(x, x)\n@both = λa. λ&b. #B{a, #B{@copies(6, b), b}}\n"
+    "@copies = λ{0: λx. #L{}; λ&n. λ&x. #B{x, #B{@copies(n - 1, x), @copies(n - 1, x)}}}\n"
+    "@list = λ{0: []; λ&n. @down(n) <> @list(n - 1)}\n@down = λ{0: λz. z; λ&n. @down(n - 1)}"
+)
+
+
+def test_the_state_that_is_taken_is_that_of_the_gpu() -> None:
+    for passes in range(2, 12):
+        text = SHARED.replace("! &x = @list(12); @both(x, x)", "@share(@list(12))\n@share = λ&x. @both(x, x)")
+        runs = [run_of(text, device=device, record="off", max_passes=passes) for device in ("cpu", "cuda")]
+        here, there = (run.resumer.args[0].take_state() for run in runs)  # pyright: ignore[reportFunctionMemberAccess, reportOptionalMemberAccess]
+
+        assert there.facts == here.facts
+        for name in ("owner", "chain", "used", "visited_at", "visited", "states", "entries", "records", "free"):
+            assert np.array_equal(there.arrays[name], here.arrays[name]), name
+
+
+OPEN = "@pick = λ{0: λ&x. x; λ&n. λ&x. &A{@pick(n - 1, x), #P{x, @pick(n - 1, x)}}}\n@main = λ&x. @pick(5, x)"
+
+
+def test_a_collapse_counts_what_threads_left_open() -> None:
+    found: list[list[tuple[int, int]]] = []
+    for device in ("cpu", "cuda"):
+        told: list[tuple[int, int]] = []
+        execution = Execution(quiet_request(OPEN, machine=MACHINE, device=device, mode="collapse"))
+        frontier: Any = execution._machine
+
+        def note(told: list[tuple[int, int]] = told, frontier: Any = frontier) -> bool:
+            told.append((frontier._opens, frontier._fills))
+            return False
+
+        execution.advance(note)
+        found.append(told)
+
+    assert found[0] == found[1]
+    assert found[0][-1][0] > 30
+
+
+def test_a_join_that_runs_nothing_is_no_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    module: Any = sys.modules["cupy"]
+
+    class Idle(module.RawModule):
+        def get_function(self, name: str) -> Any:
+            return (lambda *_, **__: None) if name == "deal_frontier" else super().get_function(name)
+
+    monkeypatch.setattr(module, "RawModule", Idle)
+    run = run_of(SUM, max_passes=50)
+
+    assert run.status == "failed"
+    assert "the join did not run" in run.message
 
 
 def test_an_error_far_away_is_told_as_the_host_tells_it() -> None:
