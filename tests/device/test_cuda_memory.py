@@ -353,7 +353,10 @@ def test_the_state_that_is_taken_is_that_of_the_gpu() -> None:
             assert np.array_equal(there.arrays[name], here.arrays[name]), name
 
 
-OPEN = "@pick = λ{0: λ&x. x; λ&n. λ&x. &A{@pick(n - 1, x), #P{x, @pick(n - 1, x)}}}\n@main = λ&x. @pick(5, x)"
+OPEN = (
+    "@one = λp. ! g = λ u ; [p, u, g]\n"
+    "@main = @pick(4)\n@pick = λ{0: @one; λ&n. &A{@pick(n - 1), #P{@one, @pick(n - 1)}}}"
+)
 
 
 def test_a_collapse_counts_what_threads_left_open() -> None:
