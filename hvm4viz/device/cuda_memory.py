@@ -33,7 +33,7 @@ _resting: weakref.WeakSet[CudaBuffer] = weakref.WeakSet()
 """Heaps of runs that are over, of all devices of this process: they lie on the GPU until somebody needs the room."""
 
 
-class FarHeap:
+class HeapAway:
     """The heap of a run, for ``FarCells``."""
 
     def __init__(self, memory: CudaMemory, buffer: CudaBuffer) -> None:
@@ -122,12 +122,15 @@ class CudaMemory:
 
     def keep(self, buffer: Buffer, nbytes: int) -> None:
         """Let a heap lie where it is while somebody may read it; let others use its memory when nobody does."""
-        if isinstance(buffer, CudaBuffer):
-            if buffer.is_away:
-                self._trim(buffer)
-                _resting.add(buffer)
-            else:
-                keep(buffer, nbytes)
+        if not isinstance(buffer, CudaBuffer):
+            return
+        if buffer.is_away and buffer.layout is not None:
+            self._trim(buffer)
+            _resting.add(buffer)
+            return
+        if buffer.is_away:
+            self._drop(buffer)  # what is no heap is read no more
+        keep(buffer, nbytes)
 
     def _trim(self, buffer: CudaBuffer) -> None:
         """Give back the memory of a twin that has not come into use, if most has not."""
@@ -277,7 +280,7 @@ class CudaMemory:
 
     def cells(self, buffer: Any) -> Any:
         """Return the words of a heap for reading, wherever it lies."""
-        return FarCells(FarHeap(self, buffer)) if isinstance(buffer, CudaBuffer) else view(buffer, np.uint64)
+        return FarCells(HeapAway(self, buffer)) if isinstance(buffer, CudaBuffer) else view(buffer, np.uint64)
 
     # ---- copies
 
