@@ -8,17 +8,11 @@ from typing import Any, Final, Protocol, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from hvm4viz.heap import Heap
-from hvm4viz.term import tag_of
-
 PAGE_CELLS: Final = 1 << 13
 """Cells that are fetched at once: 64 KiB, which take little longer than one."""
 
-AHEAD: Final = 64
-"""Fetches after which twice as many pages come at once, and again after as many: who reads on wants all of it."""
-
-AHEAD_MAX: Final = 4
-"""How often that may be: then it is a mebibyte at a time."""
+AHEAD, AHEAD_MAX = 64, 4
+"""Fetches after which twice as many pages come at once, as who reads on wants all of it; and how often that may be."""
 
 
 class Far(Protocol):
@@ -152,25 +146,3 @@ Cells = NDArray[np.uint64] | FarCells
 def gather(cells: Cells, at: Sequence[int]) -> list[int]:
     """Return the words in cells that may lie anywhere."""
     return cells.gather(at) if isinstance(cells, FarCells) else cells[np.asarray(at, np.int64)].tolist()
-
-
-class FarHeap(Heap):
-    """An image of a heap that lies on a device: it comes over when somebody wants the whole array."""
-
-    def _get(self) -> NDArray[np.uint64]:
-        cells, used = self.__dict__["_far"]
-        return cells.whole()[:used] if isinstance(cells, FarCells) else cells
-
-    def _set(self, given: Any) -> None:
-        self.__dict__["_far"] = given if isinstance(given, tuple) else (given, len(given))
-
-    words = property(_get, _set)  # pyright: ignore[reportAssignmentType, reportIncompatibleVariableOverride]
-
-    def tag(self, loc: int) -> int:
-        """Return the tag of the word in a cell."""
-        return tag_of(int(self.__dict__["_far"][0][loc]))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Be packed as a heap on the host."""
-        own = (self.root, self.region_size, self.threads_per_block, self.owners, self.tasks, self.stamps)
-        return Heap, (self.words, *own)

@@ -19,9 +19,8 @@ from hvm4viz.far import Cells
 from hvm4viz.heap import Heap, Task
 from hvm4viz.joining import GridJoin, Join, SerialJoin
 from hvm4viz.kernel_text import abi
-from hvm4viz.settings import Machine
 from hvm4viz.stops import Fault, Stop, fault_of, stalled, task_of
-from hvm4viz.store import Store
+from hvm4viz.store import Store, protocol
 from hvm4viz.term import SUB_BIT, Tag, tag_of, val_of
 from hvm4viz.workspace import SLACK, Workspace
 
@@ -55,18 +54,6 @@ def settle(store: Store, function: Function, params: Buffer, root: int) -> NDArr
         if status != 1:
             raise KernelFault(f"the search for late variables left the status word {status:#x}: it did not run")
         work, found = 4 * work, 4 * found
-
-
-def protocol(machine: Machine) -> int:
-    """Return the ``PARAM_*`` flags that tell the kernel how tasks of this machine share slots."""
-    flags = abi.PARAM_LIVE if machine.visibility == "live" else 0
-    flags |= abi.PARAM_FORK if machine.fork == "auto" and machine.threads > 1 else 0
-    if machine.dup == "claim":
-        return flags | abi.PARAM_CLAIM
-    if machine.dup == "atomic":
-        return flags | abi.PARAM_ATOMIC
-    flags |= abi.PARAM_RETURN if machine.defer == "return" else 0
-    return flags | (abi.PARAM_BLOCK if machine.owner_unit == "block" else 0)
 
 
 class Frontier:

@@ -63,10 +63,7 @@ class Regions:
         return list(zip(changed.tolist(), dealt[changed].tolist(), strict=True))
 
     def start(self, block: int) -> tuple[int, bool]:
-        """Return the region in which a block's threads start, its last one, and whether it counts as full.
-
-        In a heap that has been worked on, cells between others are not looked for: threads ask for fresh regions.
-        """
+        """Return the region in which a block's threads start, and whether it counts as full: nobody looks for gaps."""
         return int(self._tail[block]), not self.is_fresh
 
     def starts(self) -> NDArray[np.int64]:

@@ -13,7 +13,8 @@ from hvm4viz.device.base import Buffer, Device, Function, Way, view
 from hvm4viz.device.spread import Layout
 from hvm4viz.errors import DeviceFailed, KernelFault
 from hvm4viz.events import NO_DELTAS, NO_OPS
-from hvm4viz.far import Cells, FarHeap
+from hvm4viz.far import Cells
+from hvm4viz.far_heap import FarHeap
 from hvm4viz.heap import Heap
 from hvm4viz.kernel_text import abi
 from hvm4viz.kernel_text.source import Kernel
@@ -315,6 +316,18 @@ class Store:
     def owners(self) -> NDArray[np.uint32]:
         """Return the owner block of each region in use, as a copy."""
         return self.owner_view[: self.regions.in_use].copy()
+
+
+def protocol(machine: Machine) -> int:
+    """Return the ``PARAM_*`` flags that tell the kernel how tasks of this machine share slots."""
+    flags = abi.PARAM_LIVE if machine.visibility == "live" else 0
+    flags |= abi.PARAM_FORK if machine.fork == "auto" and machine.threads > 1 else 0
+    if machine.dup == "claim":
+        return flags | abi.PARAM_CLAIM
+    if machine.dup == "atomic":
+        return flags | abi.PARAM_ATOMIC
+    flags |= abi.PARAM_RETURN if machine.defer == "return" else 0
+    return flags | (abi.PARAM_BLOCK if machine.owner_unit == "block" else 0)
 
 
 def _used_bytes(device: Device, used: Buffer, regions: int, region_bytes: int) -> list[tuple[int, int]]:

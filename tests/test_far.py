@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from hvm4viz.far import AHEAD, AHEAD_MAX, PAGE_CELLS, FarCells, FarHeap, gather
+from hvm4viz.far import AHEAD, AHEAD_MAX, PAGE_CELLS, FarCells, gather
+from hvm4viz.far_heap import FarHeap
 from hvm4viz.heap import Heap
 from hvm4viz.term import Tag, pack
 

@@ -18,7 +18,7 @@ LAYERS = (
     {"syntax.printer", "syntax.shapes", "syntax.spelling", "syntax.spines", "syntax.view"},
     {"kernel_text"},
     {"heap", "readback", "regions", "stops", "admit"},
-    {"far"},
+    {"far", "far_heap"},
     {"device"},
     {"watch", "shadow"},
     {"deltas"},

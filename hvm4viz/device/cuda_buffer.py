@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, Self
 
@@ -103,6 +103,21 @@ def placed(buffer: Any) -> tuple[CudaBuffer | None, int]:
     if isinstance(buffer, CudaBuffer):
         return buffer, 0
     return getattr(buffer, "whole", None), getattr(buffer, "start", 0)
+
+
+def pieces_of(wanted: Sequence[tuple[Any, ...]]) -> list[tuple[CudaBuffer, int, int]]:
+    """Return (buffer, start, stop) of what is away of so many first bytes of buffers; neighbours of a buffer in one."""
+    found: list[tuple[CudaBuffer, int, int]] = []
+    for buffer, nbytes, *at in wanted:
+        whole, start = placed(buffer)
+        if whole is None or not whole.is_away:
+            continue
+        start += at[0] if at else 0
+        if whole is not buffer and found and found[-1][0] is whole:
+            found[-1] = (whole, min(start, found[-1][1]), max(start + nbytes, found[-1][2]))
+        else:
+            found.append((whole, start, start + nbytes))
+    return found
 
 
 def mapped_buffer(memory: Any, nbytes: int) -> Any:

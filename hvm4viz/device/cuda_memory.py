@@ -8,8 +8,7 @@ from __future__ import annotations
 import gc
 import weakref
 from collections.abc import Callable, Sequence
-from functools import cached_property
-from typing import Any, Final, cast
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +16,10 @@ from numpy.typing import NDArray
 from hvm4viz.device.base import Buffer, view
 from hvm4viz.device.cpu import keep, reserve
 from hvm4viz.device.cuda_buffer import CudaBuffer, mapped_buffer, part_buffers, placed
+from hvm4viz.device.cuda_copies import Copies
+from hvm4viz.device.cuda_heap import HeapAway
 from hvm4viz.device.driver_memory import DriverMemory
 from hvm4viz.device.spread import Layout, Spread
-from hvm4viz.device.staging import STAGED_BYTES, Staging
 from hvm4viz.errors import DeviceFailed
 from hvm4viz.far import FarCells
 
@@ -33,33 +33,7 @@ _resting: weakref.WeakSet[CudaBuffer] = weakref.WeakSet()
 """Heaps of runs that are over, of all devices of this process: they lie on the GPU until somebody needs the room."""
 
 
-class HeapAway:
-    """The heap of a run, for ``FarCells``."""
-
-    def __init__(self, memory: CudaMemory, buffer: CudaBuffer) -> None:
-        self._memory, self._buffer = memory, buffer
-        self.words: NDArray[np.uint64] = view(buffer, np.uint64)
-
-    @property
-    def change(self) -> int | None:
-        """Number of the last dispatch over it; None while it is at home."""
-        return self._buffer.change if self._buffer.is_away else None
-
-    def read(self, start: int, stop: int) -> None:
-        """Fetch adjacent cells; behind those in use all are zero on the host, too."""
-        end = min(8 * stop, self._buffer.extent)
-        self._memory.pull_all((self._buffer, max(end - 8 * start, 0), 8 * start))
-
-    def read_all(self) -> None:
-        """Fetch all that is in use."""
-        self._memory.pull(self._buffer)
-
-    def gather(self, cells: NDArray[np.int64]) -> NDArray[np.uint64]:
-        """Fetch single cells."""
-        return self._memory.gather(self._buffer, cells)
-
-
-class CudaMemory:
+class CudaMemory(Copies):
     """Buffers and their twins on one GPU, or on several that work as one.
 
     Parameters
@@ -78,13 +52,10 @@ class CudaMemory:
         Returns the memory over several GPUs that was made last, or None.
     """
 
-    name: str
     memory = staticmethod(DriverMemory)
 
     def __init__(self, cupy: Any, numbers: tuple[int, ...], streams: list[Any]) -> None:
-        self.cupy, self.numbers, self.streams = cupy, numbers, streams
-        self.gpus = [cupy.cuda.Device(number) for number in numbers]
-        self.stream = streams[0]
+        super().__init__(cupy, numbers, streams)
         self.is_private = True
         self.moves = 0
         self.spread: Callable[[], Spread | None] = lambda: None
@@ -92,14 +63,6 @@ class CudaMemory:
     def share(self, threads: int) -> int:
         """Return how many threads of a grid each GPU runs."""
         raise NotImplementedError
-
-    def wait(self) -> None:
-        """Return once everything on all streams is done."""
-        try:
-            for stream in self.streams:
-                stream.synchronize()
-        except self.cupy.cuda.runtime.CUDARuntimeError as error:
-            raise DeviceFailed(f"{self.name} failed: {error}", text=str(error)) from None
 
     # ---- making buffers
 
@@ -282,8 +245,6 @@ class CudaMemory:
         """Return the words of a heap for reading, wherever it lies."""
         return FarCells(HeapAway(self, buffer)) if isinstance(buffer, CudaBuffer) else view(buffer, np.uint64)
 
-    # ---- copies
-
     def fetch(self, *buffers: Any) -> None:
         """Bring buffers home: the host's side is the true one now."""
         for buffer in buffers:
@@ -292,123 +253,6 @@ class CudaMemory:
                 self.pull(whole)
                 self._drop(whole)  # device memory is for what is at work
 
-    def pull(self, buffer: Any, nbytes: int | None = None) -> None:
-        """Copy what the GPU has in the first bytes of a buffer to the host, or in all that is in use."""
-        if isinstance(buffer, CudaBuffer) and buffer.is_away:
-            for start, stop in buffer.ranges(nbytes):
-                self._down(buffer, start, min(stop, buffer.room))
-            self.wait()
-        elif not isinstance(buffer, CudaBuffer):
-            self.pull_all((buffer, len(buffer) if nbytes is None else nbytes))
-
-    def pull_all(self, *wanted: tuple[Any, int] | tuple[Any, int, int]) -> None:
-        """Copy so many bytes of several buffers to the host, and wait once; neighbours in one copy.
-
-        They are the first ones of each, or those from the third number on.
-        """
-        pieces = _pieces(wanted)
-        for whole, start, stop in pieces:
-            self._down(whole, start, min(stop, whole.room))
-        if pieces:
-            self.wait()
-
-    def pull_column(self, buffer: Any, dtype: np.dtype[Any], *names: str) -> None:
-        """Copy some 32-bit fields of all the structs in a buffer to the host."""
-        if not isinstance(buffer, CudaBuffer) or not buffer.is_away:
-            return
-        step, fields, host = dtype.itemsize // 4, cast("Any", dtype.fields), view(buffer, dtype)
-        with self.gpus[0], self.stream:
-            words = buffer.twin.view(np.uint32)[: len(host) * step]
-            found = [(name, words[int(fields[name][1]) // 4 :: step].get(stream=self.stream)) for name in names]
-        self.wait()
-        for name, column in found:
-            host[name] = column
-
-    def gather(self, buffer: CudaBuffer, words: NDArray[np.int64]) -> NDArray[np.uint64]:
-        """Return 64-bit words of a buffer that is away, from anywhere in it."""
-        found = np.zeros(words.size, np.uint64)
-        inside = words < min(buffer.extent, buffer.room) // 8
-        twin = buffer.twin.array(0, buffer.room) if isinstance(buffer.twin, Spread) else buffer.twin
-        with self.gpus[0], self.stream:
-            got = twin.view(np.uint64)[self.cupy.asarray(words[inside])].get(stream=self.stream)
-        self.wait()
-        found[inside] = got
-        return found
-
-    def push(self, buffer: Any, nbytes: int | None = None) -> None:
-        """Copy what the host has in the first bytes of a buffer to the GPU."""
-        if isinstance(buffer, CudaBuffer) and buffer.is_away:
-            for start, stop in buffer.ranges(nbytes):
-                self._up(buffer, start, stop)
-            self.wait()  # the host may write there again
-        elif not isinstance(buffer, CudaBuffer):
-            self.push_all((buffer, len(buffer) if nbytes is None else nbytes))
-            self.wait()
-
-    def push_all(self, *given: tuple[Any, int]) -> None:
-        """Copy the first bytes of several buffers to the GPU; neighbours in one copy.
-
-        The host may write there again once a dispatch has been waited for.
-        """
-        for whole, start, stop in _pieces(given):
-            self._up(whole, start, stop)
-
-    def clear(self, buffer: Any, nbytes: int) -> None:
-        """Set the first bytes of a buffer to zero, where it is."""
-        if isinstance(buffer, CudaBuffer) and buffer.is_away:
-            with self.gpus[0]:
-                buffer.twin.data.memset_async(0, min(nbytes, buffer.room), self.stream)
-        else:
-            view(buffer, np.uint8)[:nbytes] = 0
-
-    def _up(self, buffer: CudaBuffer, start: int, stop: int) -> None:
-        if stop <= start:
-            return
-        if isinstance(buffer.twin, Spread):
-            buffer.twin[start:stop].set(buffer.bytes(start, stop), stream=self.stream)
-        else:
-            (buffer.twin.data + start).copy_from_host_async(buffer.address + start, stop - start, self.stream)
-
-    def _down(self, buffer: CudaBuffer, start: int, stop: int) -> None:
-        if stop <= start:
-            return
-        twin, to = buffer.twin, buffer.address
-        if stop - start >= STAGED_BYTES and (staging := self._staging) is not None:
-            pieces = twin.pieces(start, stop) if isinstance(twin, Spread) else [(start, stop)]
-            for a, b in pieces:
-                staging.down(twin.data + a, to + a, b - a, self.stream)
-        elif isinstance(twin, Spread):
-            twin[start:stop].get(out=buffer.bytes(start, stop), stream=self.stream)
-        else:
-            (twin.data + start).copy_to_host_async(to + start, stop - start, self.stream)
-
-    @cached_property
-    def _staging(self) -> Staging | None:
-        """What large copies go through; None where no memory can be pinned for it."""
-        try:
-            with self.gpus[0]:
-                return Staging(self.cupy)
-        except self.cupy.cuda.memory.OutOfMemoryError:
-            return None
-
-    def _across(self, to: Any, given: Any, nbytes: int) -> None:
-        to.data.copy_from_device_async(given.data, nbytes, self.stream)
-
 
 def _rounded(nbytes: int) -> int:
     return -(-nbytes // PAGE) * PAGE
-
-
-def _pieces(wanted: Sequence[tuple[Any, ...]]) -> list[tuple[CudaBuffer, int, int]]:
-    """Return (buffer, start, stop) of what is away of so many first bytes of buffers; neighbours of a buffer in one."""
-    found: list[tuple[CudaBuffer, int, int]] = []
-    for buffer, nbytes, *at in wanted:
-        whole, start = placed(buffer)
-        if whole is None or not whole.is_away:
-            continue
-        start += at[0] if at else 0
-        if whole is not buffer and found and found[-1][0] is whole:
-            found[-1] = (whole, min(start, found[-1][1]), max(start + nbytes, found[-1][2]))
-        else:
-            found.append((whole, start, start + nbytes))
-    return found

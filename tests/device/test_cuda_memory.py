@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import hvm4viz
-from hvm4viz.device import cpu, cuda, cuda_memory, staging
+from hvm4viz.device import cpu, cuda, cuda_copies, cuda_memory, staging
 from hvm4viz.errors import DeviceFailed
 from hvm4viz.events import EVENT, PassRecord
 from hvm4viz.execution import Execution
@@ -286,7 +286,7 @@ def test_large_copies_home_are_staged(monkeypatch: pytest.MonkeyPatch, device: s
         return stand_in_cupy.Pinned(nbytes)
 
     monkeypatch.setattr(module.cuda, "alloc_pinned_memory", pin)
-    monkeypatch.setattr(cuda_memory, "STAGED_BYTES", 10_000)
+    monkeypatch.setattr(cuda_copies, "STAGED_BYTES", 10_000)
     monkeypatch.setattr(staging, "SLOT_BYTES", 7_001)
     monkeypatch.setattr(staging, "SLOTS", 3)
 
