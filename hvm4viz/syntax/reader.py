@@ -13,6 +13,7 @@ from typing import Final, NoReturn
 from hvm4viz import limits
 from hvm4viz.errors import HvmSyntaxError, ProgramError, Source, Span
 from hvm4viz.syntax.core import Core
+from hvm4viz.syntax.habits import file_habit
 from hvm4viz.syntax.names import Names, TooManyNames
 from hvm4viz.syntax.scope import Scope
 from hvm4viz.syntax.span import printable, report
@@ -194,6 +195,7 @@ class Reader:
             offset = len(self.text.rstrip())  # behind the last text, not on an empty line
         found = "EOF" if at_end else f"'{printable(self.text[offset])}'"
         cause = "unexpected end of file" if at_end else f"unexpected {found}"
+        hint = ("" if at_end else file_habit(self.text, offset)) or hint
         raise self.fault(cause, offset << 32 | offset + (not at_end), expected=expected, detected=found, hint=hint)
 
     def too_large(self, span: int) -> ProgramError:
@@ -219,5 +221,5 @@ class Reader:
         place = self.where(opened[0] << 32)
         hint = f"the {opened[1]!r} at {place.line}:{place.col} is still open"
         if not at_end and _STARTS_ATOM(self.text, self.pos):
-            hint = f"a blank applies nothing: write f(x); {hint}"
+            hint = f"to apply f to x write f(x), not f x; {hint}"
         return hint

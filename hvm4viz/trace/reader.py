@@ -97,7 +97,7 @@ def _load(path: Path, *, mmap: bool, file_max: int) -> tuple[memoryview, Any]:
         if size > file_max:
             raise TraceTooLarge(
                 f"{path}: the file has {size:,} bytes, {file_max:,} are allowed; "
-                f"open_trace(..., file_max={size}) accepts it"
+                f"in Python, open_trace(..., file_max={size}) accepts it"
             )
         if size < len(MAGIC):
             raise NotATrace(f"{path}: not a trace: it has {size} bytes")
@@ -107,7 +107,7 @@ def _load(path: Path, *, mmap: bool, file_max: int) -> tuple[memoryview, Any]:
     except MemoryError:
         raise TraceTooLarge(
             f"{path}: the file has {size:,} bytes, more than there is memory free to read them into; "
-            "open_trace(..., mmap=True) maps it into memory instead"
+            "in Python, open_trace(..., mmap=True) maps it into memory instead"
         ) from None
     return memoryview(buffer).cast("B"), buffer
 
@@ -151,7 +151,10 @@ class _Reading:
         except TraceError:
             raise  # it says more than that the file is damaged
         except _BAD_BYTES as error:
-            raise DamagedTrace(f"{self.path}: damaged at byte {self.at:,}, before the first pass: {error}") from None
+            raise DamagedTrace(
+                f"{self.path}: damaged at byte {self.at:,}, before the first pass: {error}; "
+                "nothing in it can be shown: take a copy, or run the program again with save='FILE.hvt'"
+            ) from None
         chunks = self._chunks(batches[1:], Bounds(header), check=not is_whole)
         end: RunEnd | None = None
         final_state = b""
@@ -232,7 +235,8 @@ class _Reading:
                 return
             if n_passes > self.passes_max:
                 raise TraceTooLarge(
-                    f"{self.path}: more than {self.passes_max:,} passes; open_trace(..., passes_max=...) accepts more"
+                    f"{self.path}: more than {self.passes_max:,} passes; in Python, open_trace(..., passes_max=...) "
+                    "accepts more"
                 )
             yield batch
             if batch.kind == "end":

@@ -64,9 +64,16 @@ def whole_file(path: str | Path, *, overwrite: bool = False, what: str = "file")
     except TraceError:
         raise
     except OSError as error:
-        raise TraceError(f"{path}: the file cannot be written here: {error.strerror or error}") from error
+        raise TraceError(f"{path}: the file cannot be written here: {unwritable(path, error)}") from error
     finally:
         part.unlink(missing_ok=True)
+
+
+def unwritable(path: Path, error: OSError) -> str:
+    """Say why a file cannot be written, and what to do where that is known."""
+    if not path.parent.is_dir():
+        return f"there is no folder {str(path.parent)!r}; make it, or name a file in another one"
+    return error.strerror or str(error)
 
 
 def _sync(part: Path) -> None:
