@@ -145,4 +145,6 @@ class ShellParser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Print usage and message to standard error, exit with 2."""
+        if message.startswith("the following arguments are required"):
+            message += f"; {self.prog} --help tells what they are"
         super().error(explain(message, "shell"))

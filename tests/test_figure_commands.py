@@ -142,7 +142,7 @@ def test_a_run_draws_figures_with_options(tmp_path: Path, capsys: pytest.Capture
         ("pass_diagram,dark=1", "figure file '1' must end in"),
         ("pass_diagram,venue=acn", "option venue='acn': must be one of screen, acm"),
         ("scaling", "scaling is of many runs"),
-        ("compare_heatmap", "or compare_heatmap,with=B.hvt"),
+        ("compare_heatmap", "in --fig compare_heatmap,with=B.hvt"),
     ],
 )
 def test_requests_are_checked_before_the_run(

@@ -24,8 +24,8 @@ WORDS: Final = {
 }
 """What words of other languages are here."""
 
-_COMMENT: Final = re.compile(r"^[^\"'`\n]*(?<!\S)#\s", re.MULTILINE).search
-"""A ``#`` that stands alone, before any string of its line: no constructor is written so."""
+_COMMENT: Final = re.compile(r"^(?:(?!//)[^\"'`\n])*(?<!\S)#\s", re.MULTILINE).search
+"""A ``#`` that stands alone, before any string or comment of its line: no constructor is written so."""
 
 
 def file_habit(text: str, offset: int) -> str:

@@ -195,7 +195,7 @@ class _Parser:
         elif reader.text.startswith(".", reader.pos) and reader.text[reader.pos - 1 : reader.pos].isdigit():
             hint = "numbers are whole: from 0 to 4294967295"
         elif self.definitions and reader.text.startswith("=", reader.pos):
-            hint += "; whether two terms are equal is a == b for numbers, a === b for all"
+            hint = f"whether two terms are equal is a == b for numbers, a === b for all; {hint}"
         elif self.definitions:
             hint = f"the term before has ended here: to apply f to x write f(x), not f x; {hint}"
         reader.fail("definition or #include", hint)

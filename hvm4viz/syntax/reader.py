@@ -27,9 +27,9 @@ _TERM_HINT: Final = "a term is missing: a name, number, string, λ, !, &, #, @, 
 _TERM_HINTS: Final = {
     "\\": "a function is λx. body",
     "-": "numbers have no sign: write 0 - 1",
-    ",": "a comma stands between two items; cases are parted by ;",
-    ";": "items are parted by commas; a ; stands behind a case, a branch, or the value of a let",
-    "_": "a name starts with a letter; _: is the default of a case function, behind its cases",
+    ",": "a comma stands between two items; between cases stands a ;",
+    ";": "a comma stands between items; a ; stands behind a case, a branch, or the value of a let",
+    "_": "a name starts with a letter; _: is the default of a case function, behind at least one case",
 }
 _SIGNS: Final = {text: sign(text) for text in "(){}=:;,.λ!&@\"'"}
 

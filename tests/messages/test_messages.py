@@ -22,7 +22,7 @@ MISTAKES: Final[list[dict[str, Any]]] = yaml.safe_load(
 )
 
 
-BYTES: Final = re.compile(r"\d[\d,]*(?= bytes)|(?<=byte )\d[\d,]*")
+BYTES: Final = re.compile(r"\d[\d,]*(?= bytes)|(?<=byte )\d+(?:,\d{3})*")
 """How many bytes, and where, is not the same under every version of pyarrow."""
 
 
