@@ -131,8 +131,20 @@ def explain(message: str, door: Door) -> str:
 
 
 class ShellParser(argparse.ArgumentParser):
-    """A parser of the command line that names the nearest option when it does not know one."""
+    """A parser of the command line that names the nearest option when it does not know one.
+
+    ``flags`` of what it parsed holds the options of the command by the name of what they set: for messages.
+    """
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """Parse; the command's parser is asked first, so its own options are those that are kept."""
+        given, rest = super().parse_known_args(args, namespace)
+        if not hasattr(given, "flags"):
+            given.flags = {action.dest: action.option_strings[-1] for action in self._actions if action.option_strings}
+        return given, rest
 
     def error(self, message: str) -> NoReturn:
         """Print usage and message to standard error, exit with 2."""
+        if message.startswith("the following arguments are required"):
+            message += f"; {self.prog} --help tells what they are"
         super().error(explain(message, "shell"))

@@ -78,7 +78,11 @@ class Book:
         if index is None or not self.roots[index]:
             known = [known for known, root in zip(self.names, self.roots, strict=True) if root]
             close = get_close_matches(name, known, n=1)
-            hint = f"did you mean @{close[0]}?" if close else f"write @{name} = ..., or name another entry"
+            hint = (
+                f"did you mean @{close[0]}?"
+                if close
+                else f"write @{name} = ..., or name another entry with entry='NAME'"
+            )
             raise EntryNotFound(f"@{name} not defined", hint=hint)
         return index
 

@@ -89,7 +89,7 @@ def shortages(
         parts = ", ".join(f"{name} {size(bytes_)}" for name, bytes_ in needs.items())
         lines.append(
             f"this run may come to need {size(sum(needs.values()))} of memory ({parts}); {size(memory)} are free. Set "
-            "Machine(heap=...), trace_limit or record lower, if it is to stay within that"
+            "Machine(heap=...), trace_limit= or record= lower, if it is to stay within that"
         )
     if save is not None and "the trace" in needs:
         folder = Path(save).expanduser().parent
@@ -97,7 +97,7 @@ def shortages(
         if free is not None and needs["the trace"] > free:
             lines.append(
                 f"the trace may grow to {size(needs['the trace'])} and more; the disk of {folder} has {size(free)} "
-                "free. Set trace_limit lower, or record='counts'"
+                "free. Set trace_limit= lower, or record='counts'"
             )
     return lines
 

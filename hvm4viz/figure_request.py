@@ -164,7 +164,7 @@ def figure_request(kind: str, file: str | None, given: Mapping[str, Any]) -> Fig
             raise ValueError(f"{option.flags[-1]} says nothing of {kind}; it is for {', '.join(takers)}")
         options[option.dest] = False if option.flags[-1].startswith("--no-") else value
     if subject_of(known[kind]) == "a" and "b" not in options:
-        raise ValueError(f"{kind} needs a second trace: --with B.hvt, or {kind},with=B.hvt")
+        raise ValueError(f"{kind} needs a second trace: --with B.hvt, and in --fig {kind},with=B.hvt")
     return FigureRequest(kind, path, options, _style(look))
 
 

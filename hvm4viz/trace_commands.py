@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from hvm4viz.commands import DIFFERENT, OK
+from hvm4viz.commands import DIFFERENT, OK, read_trace
 from hvm4viz.streams import note, put
 
 if TYPE_CHECKING:
@@ -68,8 +68,6 @@ def add_trace_commands(verbs: Any) -> None:
 
 def export(given: argparse.Namespace) -> int:
     """Write a trace in another format."""
-    from hvm4viz.trace import open_trace
-
     names = ("table", "pass_index", "root", "depth", "max_nodes", "clock")
     chosen = {name: getattr(given, name) for name in names if getattr(given, name) is not None}
     for name in chosen:
@@ -78,7 +76,7 @@ def export(given: argparse.Namespace) -> int:
             takers = ", ".join(each for each, taken in _OPTIONS.items() if name in taken)
             raise ValueError(f"{flag} says nothing of {given.format}; it is for {takers}")
     try:
-        path = _write(open_trace(given.trace), given.format, Path(given.out), chosen, overwrite=given.overwrite)
+        path = _write(read_trace(given.trace), given.format, Path(given.out), chosen, overwrite=given.overwrite)
     except IndexError as error:  # no such pass, or no such cell
         raise ValueError(str(error)) from None
     note(f"{given.format}: {path}, {path.stat().st_size:,} bytes")
@@ -98,9 +96,10 @@ def _write(trace: Trace, kind: str, path: Path, chosen: dict[str, Any], *, overw
 
 def compare(given: argparse.Namespace) -> int:
     """Compare two traces; exit 1 if they differ."""
-    from hvm4viz.trace import open_trace
     from hvm4viz.trace.compare import compare as compare_traces
 
-    found = compare_traces(open_trace(given.a), open_trace(given.b), align=given.align)
+    found = compare_traces(read_trace(given.a), read_trace(given.b), align=given.align)
     put(str(found))
+    if "program" in found.settings:
+        note("the traces are of two programs, {} and {}: compare runs of one".format(*found.settings["program"]))
     return OK if found.equal else DIFFERENT

@@ -187,7 +187,7 @@ def test_what_cannot_be_read_is_exit_2(capsys: pytest.CaptureFixture[str], tmp_p
 def test_no_entry_is_exit_3(capsys: pytest.CaptureFixture[str], written: Written, text: str) -> None:
     shown = Shown(capsys, "run", written(text))
     assert (shown.code, shown.out) == (3, "")
-    assert shown.err == "hvm4viz: @main not defined; write @main = ..., or name another entry\n"
+    assert shown.err == "hvm4viz: @main not defined; write @main = ..., or name another entry with --main NAME\n"
 
 
 def test_another_entry_can_be_named(capsys: pytest.CaptureFixture[str], written: Written) -> None:
@@ -277,7 +277,7 @@ def test_a_run_without_end_stops_at_its_timeout_with_a_trace(
     began = time.monotonic()
     shown = Shown(capsys, "run", written(LOOP), "--timeout", "2", "-o", str(trace))
     assert (shown.code, shown.out) == (5, "")
-    assert shown.err.startswith("hvm4viz: stopped after 2 s; raise timeout to go on\ntimeout | ")
+    assert shown.err.startswith("hvm4viz: stopped after 2 s; raise --timeout to go on\ntimeout | ")
     assert time.monotonic() - began < 20
     kept = hvm4viz.open_trace(trace)
     assert kept.complete
@@ -293,7 +293,7 @@ def test_a_run_that_outgrows_its_heap_stops_with_a_size_that_would_do(
     assert (shown.code, shown.out) == (5, "")
     assert "\nhvm4viz: no free region left" in shown.err
     assert shown.err.startswith("hvm4viz: note: the heap is 9")
-    assert "re-run with heap=" in shown.err
+    assert "re-run with --heap '" in shown.err
     assert hvm4viz.open_trace(trace).meta["status"] == "heap_full"
 
 

@@ -190,14 +190,14 @@ class _Parser:
             name = reader.name("a definition is @name = term")
             reader.expect("=", f"a definition is @{name} = term")
         hint = "a definition is @name = term"
-        if reader.text.startswith("#", reader.pos):
-            hint += "; a comment starts with //"
+        if self.definitions and reader.text[reader.pos] in ")]}":
+            hint = f"this {reader.text[reader.pos]} closes nothing: no bracket is open here; take it out"
         elif reader.text.startswith(".", reader.pos) and reader.text[reader.pos - 1 : reader.pos].isdigit():
             hint = "numbers are whole: from 0 to 4294967295"
         elif self.definitions and reader.text.startswith("=", reader.pos):
-            hint += "; whether two terms are equal is a == b for numbers, a === b for all"
+            hint = f"whether two terms are equal is a == b for numbers, a === b for all; {hint}"
         elif self.definitions:
-            hint += "; the term before has ended here: a blank applies nothing, write f(x)"
+            hint = f"the term before has ended here: to apply f to x write f(x), not f x; {hint}"
         reader.fail("definition or #include", hint)
 
 

@@ -13,6 +13,7 @@ from typing import Final, NoReturn
 from hvm4viz import limits
 from hvm4viz.errors import HvmSyntaxError, ProgramError, Source, Span
 from hvm4viz.syntax.core import Core
+from hvm4viz.syntax.habits import file_habit
 from hvm4viz.syntax.names import Names, TooManyNames
 from hvm4viz.syntax.scope import Scope
 from hvm4viz.syntax.span import printable, report
@@ -26,9 +27,9 @@ _TERM_HINT: Final = "a term is missing: a name, number, string, λ, !, &, #, @, 
 _TERM_HINTS: Final = {
     "\\": "a function is λx. body",
     "-": "numbers have no sign: write 0 - 1",
-    ",": "a comma stands between two items; cases are parted by ;",
-    ";": "items are parted by commas; a ; stands behind a case, a branch, or the value of a let",
-    "_": "a name starts with a letter; _: is the default of a case function, behind its cases",
+    ",": "a comma stands between two items; between cases stands a ;",
+    ";": "a comma stands between items; a ; stands behind a case, a branch, or the value of a let",
+    "_": "a name starts with a letter; _: is the default of a case function, behind at least one case",
 }
 _SIGNS: Final = {text: sign(text) for text in "(){}=:;,.λ!&@\"'"}
 
@@ -194,6 +195,7 @@ class Reader:
             offset = len(self.text.rstrip())  # behind the last text, not on an empty line
         found = "EOF" if at_end else f"'{printable(self.text[offset])}'"
         cause = "unexpected end of file" if at_end else f"unexpected {found}"
+        hint = ("" if at_end else file_habit(self.text, offset)) or hint
         raise self.fault(cause, offset << 32 | offset + (not at_end), expected=expected, detected=found, hint=hint)
 
     def too_large(self, span: int) -> ProgramError:
@@ -219,5 +221,5 @@ class Reader:
         place = self.where(opened[0] << 32)
         hint = f"the {opened[1]!r} at {place.line}:{place.col} is still open"
         if not at_end and _STARTS_ATOM(self.text, self.pos):
-            hint = f"a blank applies nothing: write f(x); {hint}"
+            hint = f"to apply f to x write f(x), not f x; {hint}"
         return hint

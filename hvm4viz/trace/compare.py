@@ -228,7 +228,7 @@ class Comparison:
         has_events = all(trace.level in ("events", "full") for trace in (a, b))
         if self.align == "interactions":
             if not has_events:
-                raise TraceError("align='interactions' compares tasks; record both traces at 'events'")
+                raise TraceError("align='interactions' compares tasks; run both again with record='events'")
             yield from self._along_tasks()
         else:
             found = [

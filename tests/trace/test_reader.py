@@ -541,6 +541,71 @@ def test_a_file_read_without_a_map(tmp_path: Path, tiny: bytes, whole: Trace) ->
     assert is_prefix(trace, whole)
 
 
+def test_a_file_that_does_not_fit_into_memory_is_refused_with_the_way_to_open_it(
+    tmp_path: Path, tiny: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_room(_: Path) -> bytes:
+        raise MemoryError
+
+    path = tmp_path / "run.hvt"
+    path.write_bytes(tiny)
+    monkeypatch.setattr(Path, "read_bytes", no_room)
+
+    with pytest.raises(TraceTooLarge, match=rf"run\.hvt: the file has {len(tiny):,} bytes, .*mmap=True"):
+        open_trace(path, mmap=False)
+    assert open_trace(path).complete
+
+
+class Known(pa.ExtensionType):
+    """An extension type that a process may know."""
+
+    def __init__(self) -> None:
+        super().__init__(pa.uint32(), "of.another")
+
+    def __arrow_ext_serialize__(self) -> bytes:
+        return b""
+
+    @classmethod
+    def __arrow_ext_deserialize__(cls, storage: pa.DataType, serialized: bytes) -> Known:
+        return cls()
+
+
+def with_extension_type(place: str) -> bytes:
+    """Write an empty trace file in which something claims to be of an extension type."""
+    columns = fmt.schema("events", 8)
+    if place == "pass":
+        columns = columns.set(0, pa.field("pass", Known()))
+    else:
+        index = columns.get_field_index("events")
+        record_type = columns.field(index).type.value_type
+        fields = [pa.field(each.name, Known() if each.name == "loc" else each.type) for each in record_type]
+        columns = columns.set(index, pa.field("events", pa.list_(pa.struct(fields))))
+    with pa.ipc.open_file(io.BytesIO(_good_file())) as opened:
+        metadata = opened.schema.metadata
+        first = opened.get_batch_with_custom_metadata(0)[1]
+    sink = io.BytesIO()
+    stream = pa.ipc.new_file(sink, columns.with_metadata(metadata))
+    empty = pa.record_batch([pa.nulls(0, field.type) for field in columns], schema=columns)
+    stream.write_batch(empty, custom_metadata=first)
+    stream.close()
+    return sink.getvalue()
+
+
+@pytest.mark.parametrize("place", ["pass", "events.item.loc"])
+def test_extension_types_are_refused(place: str) -> None:
+    """One that the process does not know opens as the plain type below it: only the field's metadata tells."""
+    data = with_extension_type(place)
+    refused = f"column '{place}' is of the extension type 'of.another'.*save="
+    with pytest.raises(NotATrace, match=refused):
+        read(data)
+    pa.register_extension_type(Known())
+    try:
+        with pytest.raises(NotATrace, match=refused):
+            read(data)
+    finally:
+        pa.unregister_extension_type("of.another")
+
+
 def test_texts_of_any_kind_survive(tmp_path: Path) -> None:
     source = 'λ名\n\0\ud800"\\' + "x" * 100_000
     path = tmp_path / "run.hvt"

@@ -1,0 +1,53 @@
+"""Habits from other languages and editors, told apart by what they leave in a text: what to write here instead."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+_LET, _IF = "a let is ! x = value; body", "a choice is λ{0: otherwise; λn. then}(condition)"
+_CASES = "a case function is λ{#A: a; #B: λx. b; default}, applied to the value: λ{...}(value)"
+_FUNCTION = "a function is λx. body"
+_NUMBERS = "0 is false, and every other number is true"
+WORDS: Final = {
+    "let": _LET,
+    "if": _IF,
+    "match": _CASES,
+    "case": _CASES,
+    "switch": _CASES,
+    "lambda": _FUNCTION,
+    "fn": _FUNCTION,
+    "fun": _FUNCTION,
+    "def": "a definition is @name = term",
+    "true": _NUMBERS,
+    "false": _NUMBERS,
+}
+"""What words of other languages are here."""
+
+_COMMENT: Final = re.compile(r"^(?:(?!//)[^\"'`\n])*(?<!\S)#\s", re.MULTILINE).search
+"""A ``#`` that stands alone, before any string or comment of its line: no constructor is written so."""
+
+
+def file_habit(text: str, offset: int) -> str:
+    """Tell what is wrong with the file or the lines, rather than with the term that stops at this character.
+
+    Returns
+    -------
+    hint : str
+        Empty if there is nothing to tell.
+    """
+    if not offset and text.startswith(("\xff\xfe", "\xfe\xff")):
+        return "the file is UTF-16; a program is UTF-8: save it as that"
+    if text[offset] > "\x7f" and text[offset] not in "λ↑₀₁":
+        return (
+            "outside strings and comments the only signs beyond ASCII are λ ↑ ₀ ₁; if that is not what you wrote, save "
+            "the file as UTF-8"
+        )
+    start = text.rfind("\n", 0, offset) + 1
+    is_first = not text[start:offset].strip()
+    if is_first:  # the text of a comment may end in what is a constructor's name: then the next line does not fit
+        start = text.rfind("\n", 0, len(text[:start].rstrip())) + 1
+    is_comment = text[offset] == "#" and (is_first or not text[offset + 1 : offset + 2].isalpha())
+    if is_comment or _COMMENT(text[start:offset]):
+        return "a comment starts with //, not with #"
+    return ""
