@@ -12,6 +12,8 @@ from typing import Any, Final, Literal
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
+from hvm4viz.interrupt import kept_interrupts
+
 FORMATS: Final = ("pdf", "png", "svg")
 
 PRINT_DPI: Final = 200
@@ -72,7 +74,7 @@ def save(
     }
     if (fig.dpi if dpi is None else dpi) >= PRINT_DPI:
         settings["text.hinting"] = "none"  # fine pixels need none, and words are as wide as in PDF
-    with mpl.rc_context(settings):
+    with kept_interrupts(), mpl.rc_context(settings):
         for name, target in zip(formats, paths, strict=True):
             metadata = _words(fig, name) | (_NO_DATES[name] if reproducible else {})
             fig.savefig(target, format=name, dpi=fig.dpi if dpi is None else dpi, metadata=metadata)
