@@ -92,4 +92,9 @@ def _words(fig: Figure, name: str) -> dict[str, Any]:
     """Return what a figure says of itself, under the names of a format."""
     alt, provenance = getattr(fig, "alt", ""), getattr(fig, "provenance", "")
     keys = {"pdf": ("Subject", "Keywords"), "png": ("Description", "Source"), "svg": ("Description", "Source")}[name]
-    return {key: text for key, text in zip(keys, (alt, provenance), strict=True) if text}
+    return {key: _printable(text) for key, text in zip(keys, (alt, provenance), strict=True) if text}
+
+
+def _printable(text: str) -> str:
+    """Replace what no file of words can hold: XML takes no control characters, UTF-8 no halves of a pair."""
+    return "".join(char if char.isprintable() or char == "\n" else "\ufffd" for char in text)
