@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from hvm4viz import limits
 from hvm4viz.errors import EntryNotFound, ProgramError, Source, Span
 from hvm4viz.syntax.parser import Parsed
+from hvm4viz.syntax.span import printable
 from hvm4viz.syntax.writer import BookFull, Writer
 from hvm4viz.term import EXT_MASK, EXT_SHIFT, TAG_SHIFT, Tag
 
@@ -81,9 +82,9 @@ class Book:
             hint = (
                 f"did you mean @{close[0]}?"
                 if close
-                else f"write @{name} = ..., or name another entry with entry='NAME'"
+                else f"write @{printable(name)} = ..., or name another entry with entry='NAME'"
             )
-            raise EntryNotFound(f"@{name} not defined", hint=hint)
+            raise EntryNotFound(f"@{printable(name)} not defined", hint=hint)
         return index
 
     def span(self, loc: int) -> Span | None:

@@ -29,7 +29,7 @@ from hvm4viz.syntax.operators import (
 )
 from hvm4viz.syntax.reader import ATOM_ONLY, Reader
 from hvm4viz.syntax.scope import Scope
-from hvm4viz.syntax.span import report
+from hvm4viz.syntax.span import printable, report
 from hvm4viz.syntax.tokens import match_atom, match_definition, match_include, match_infix, number
 from hvm4viz.syntax.variables import read_variable
 from hvm4viz.term import TAG_SHIFT, Tag
@@ -174,7 +174,9 @@ class _Parser:
         except Unreadable as fault:
             place = reader.where(span)
             hint = str(fault)
-            raise IncludeError(report(f"could not open '{written}'", place, hint=hint), span=place, hint=hint) from None
+            raise IncludeError(
+                report(f"could not open '{printable(written)}'", place, hint=hint), span=place, hint=hint
+            ) from None
         if found is not None:
             self._open.append((self._file, reader.pos, self._folder))
             self._enter(*found)

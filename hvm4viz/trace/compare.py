@@ -70,6 +70,11 @@ class Difference:
         return f"{where}: {self.field} is {_shown(self.a)} in the first, {_shown(self.b)} in the second"
 
 
+def _plain(value: object) -> str:
+    """Show a setting as it is, unless a terminal would obey something in it."""
+    return f"{value}" if f"{value}".isprintable() else repr(value)
+
+
 def _shown(value: object) -> str:
     return "nothing" if value is None else repr(value) if isinstance(value, str) else f"{value}"
 
@@ -206,7 +211,9 @@ class Comparison:
     def __str__(self) -> str:
         """Say what differs."""
         others = {name: pair for name, pair in self.settings.items() if name != "kernel"}
-        settings = ", ".join(f"{name} {one} and {two}" for name, (one, two) in others.items() if name != "program")
+        settings = ", ".join(
+            f"{name} {_plain(one)} and {_plain(two)}" for name, (one, two) in others.items() if name != "program"
+        )
         told = f"asked for: {settings}\n" if settings else ""
         if self.first_difference is None:
             return f"{told}the same happened in both: {self.a.n_passes:,} passes, {self.a.n_events:,} events"
