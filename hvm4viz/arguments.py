@@ -88,7 +88,11 @@ def run_arguments(given: argparse.Namespace, door: Door) -> dict[str, Any]:
     """
     values: dict[str, Any] = {option.dest: getattr(given, option.dest, None) for option in options(door)}
     if values["mode"] == "snf" and (values["collapse"] or values["limit"] is not None):
-        raise ValueError("--mode snf has one result: leave out --collapse and --limit, or use --mode collapse")
+        flag, value = ("--collapse", "") if values["collapse"] else ("--limit", f" {values['limit']}")
+        raise ValueError(
+            f"{flag}{value} is for --mode collapse, and --mode snf has one result: leave out {flag}, or write "
+            "--mode collapse"
+        )
     chosen = {o.dest: values[o.dest] for o in options(door) if o.target == "run" and values[o.dest] is not None}
     machine = {o.dest: values[o.dest] for o in options(door) if o.target == "machine" and values[o.dest] is not None}
     if values["collapse"]:
@@ -110,7 +114,7 @@ def _nearest_flag(wrong: str, door: Door) -> str:
 
 
 _LISTED: Final[dict[Door, str]] = {
-    "shell": "; --help behind a command lists its options",
+    "shell": "; --help after a command lists its options",
     "cell": "; %%hvm4? lists the options",
 }
 """Where options can be looked up."""

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from hvm4viz.arguments import run_arguments
+from hvm4viz.errors import DamagedTrace
 from hvm4viz.figure_request import requested_figures
 from hvm4viz.interrupt import INTERRUPTED
 from hvm4viz.limits import PROGRAM_BYTES_MAX
@@ -64,9 +65,13 @@ def read_trace(file: str) -> Trace:
 
     trace = open_trace(Path(file).expanduser())
     if trace.state == "damaged":
+        before = (
+            f"what is before them, {count(trace.n_passes, 'passes')}, is whole"
+            if trace.n_passes
+            else "no pass is whole"
+        )
         complain(
-            f"note: {file}: damaged: {trace.note}; what is before them, {count(trace.n_passes, 'passes')}, is whole: "
-            "run the program again with --save FILE.hvt to have all"
+            f"note: {file}: damaged: {trace.note}; {before}: run the program again with --save FILE.hvt to have all"
         )
     return trace
 
@@ -197,6 +202,8 @@ def _cells(trace: Trace) -> str:
 def verify(given: argparse.Namespace) -> int:
     """Re-check the protocol from a trace alone; exit 1 if it is broken."""
     found = read_trace(given.trace).verify()
+    if found.damage and not found.n_passes:
+        raise DamagedTrace(f"{given.trace}: {found}")
     put(str(found))
     return OK if found.ok else DIFFERENT
 

@@ -317,7 +317,7 @@ class Frontier:
             self.device.push(self.store.chain)
             given = given + fresh
             if full:
-                stop = Stop("heap_full", full)
+                stop = Stop("heap_full", full, self._starved(width, turn))
         ran = sums[7]
         if sums[8]:
             self.home()
@@ -375,6 +375,12 @@ class Frontier:
         outcome = OUTCOMES[int(self._event_view["outcome"][index])]
         entry = int(self._space.frontiers[turn][index])
         return Stop("primitive" if outcome == "aborted" else "error", record=entry & 0xFFFFFFFF)
+
+    def _starved(self, width: int, turn: int) -> int:
+        """Return the record of the first task that found no cells in the last pass, or -1: for the message."""
+        self.home()
+        starved = np.flatnonzero(self._event_view["outcome"][:width] == OUTCOMES.index("starved"))
+        return int(self._space.frontiers[turn][starved[0]]) & 0xFFFFFFFF if starved.size else -1
 
     def fault(self, record: int) -> Fault:
         """Return where the task of a record stopped."""

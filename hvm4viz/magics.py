@@ -210,9 +210,15 @@ class Hvm4Magics:
             return found
         if name.endswith(".hvt"):
             return open_trace(Path(name).expanduser())
+        if name in self.shell.user_ns:
+            raise UsageError(
+                f"{name!r} is of type {type(found).__name__}, neither a run nor a trace; %%hvm4 -o NAME binds a run"
+            )
+        if not name.isidentifier():
+            raise UsageError(f"{name!r} is neither a variable nor a .hvt file; %%hvm4 --save FILE.hvt writes one")
         raise UsageError(
-            f"{name!r} is no run and no trace{nearest(name, list(self.shell.user_ns))}; "
-            "%%hvm4 -o NAME binds a run, and the name of a file ends in .hvt"
+            f"there is no variable {name!r} here yet{nearest(name, list(self.shell.user_ns))}; run a cell with "
+            f"%%hvm4 -o {name} first, or name a .hvt file"
         )
 
     def list_books(self, line: str) -> None:

@@ -74,9 +74,15 @@ def export(given: argparse.Namespace) -> int:
         if name not in _OPTIONS[given.format]:
             flag = "--pass" if name == "pass_index" else f"--{name.replace('_', '-')}"
             takers = ", ".join(each for each, taken in _OPTIONS.items() if name in taken)
-            raise ValueError(f"{flag} says nothing of {given.format}; it is for {takers}")
+            raise ValueError(f"{given.format} has no option {flag}; it is for {takers}")
+    trace = read_trace(given.trace)
+    if given.format in ("dot", "graphml") and trace.level != "full":
+        raise ValueError(
+            f"{given.trace}: --to {given.format} draws cells, which were not recorded (level {trace.level}); run the "
+            "program again with record='full' save='FILE.hvt'"
+        )
     try:
-        path = _write(read_trace(given.trace), given.format, Path(given.out), chosen, overwrite=given.overwrite)
+        path = _write(trace, given.format, Path(given.out), chosen, overwrite=given.overwrite)
     except IndexError as error:  # no such pass, or no such cell
         raise ValueError(str(error)) from None
     note(f"{given.format}: {path}, {path.stat().st_size:,} bytes")
@@ -96,10 +102,8 @@ def _write(trace: Trace, kind: str, path: Path, chosen: dict[str, Any], *, overw
 
 def compare(given: argparse.Namespace) -> int:
     """Compare two traces; exit 1 if they differ."""
-    from hvm4viz.trace.compare import compare as compare_traces
+    from hvm4viz.trace.compare import Comparison
 
-    found = compare_traces(read_trace(given.a), read_trace(given.b), align=given.align)
+    found = Comparison(read_trace(given.a), read_trace(given.b), given.align, (given.a, given.b))
     put(str(found))
-    if "program" in found.settings:
-        note("the traces are of two programs, {} and {}: compare runs of one".format(*found.settings["program"]))
     return OK if found.equal else DIFFERENT

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import re
+from typing import Final
+
 from hvm4viz.syntax.binders import Ends
 from hvm4viz.syntax.reader import Frame, Reader
-from hvm4viz.syntax.scope import TooManyUses
-from hvm4viz.syntax.tokens import match_branch, match_comma, match_name
+from hvm4viz.syntax.scope import SUBSCRIPTS, TooManyUses
+from hvm4viz.syntax.tokens import NAME, match_branch, match_comma, match_name
 from hvm4viz.term import Tag, pack
+
+_FLAT: Final = re.compile(r"[^{}\n]{1,40}\}").match
+"""Sides of a superposition, if they are short and plain."""
+
+_PLAIN_FORK: Final = re.compile(r"([^{}\n]{1,40})\{([^{}\n;!λ\"'`]{1,40});([^{}\n;!λ\"'`]{1,40});?\s*\}").match
+"""Names and branches of a fork, if it is short and nothing in it can hide a name."""
 
 
 def read_amp(reader: Reader, start: int) -> int | None:
     """Read on behind ``&``."""
     if reader.take("{"):
-        reader.expect("}", "&{} is the erasure; a superposition has a label: &L{a, b}")
+        _refuse_sides(reader)
         reader.span = start << 32 | reader.pos
         return pack(Tag.ERA)
     if reader.take("("):
@@ -26,6 +35,17 @@ def read_amp(reader: Reader, start: int) -> int | None:
         reader.expect("{")
         reader.ask(_Superposition(reader, start, label))
     return None
+
+
+def _refuse_sides(reader: Reader) -> None:
+    """Go on behind ``&{}``; tell of a superposition without a label."""
+    opening = reader.pos - 1
+    if reader.peek("}") or reader.pos >= len(reader.text):
+        reader.expect("}", "&{} is the erasure; a superposition has a label: &A{1, 2}")
+        return
+    sides = _FLAT(reader.text, reader.pos)
+    written = sides[0] if sides and "," in sides[0] else "a, b}"
+    reader.fail_at(opening, "a label before {", f"any name will do: &A{{{written}; &{{}} alone is the erasure")
 
 
 def _node(reader: Reader, frame: _Superposition | _Fork, right: int) -> int:
@@ -110,7 +130,8 @@ def read_fork(reader: Reader, start: int, label: int, label_span: int = 0, *, co
             "nested forks are not allowed",
             start << 32 | reader.pos,
             expected="no fork inside a branch of another",
-            hint="move the inner fork into a definition of its own, or write it out as λx&L. &L{...}",
+            hint="a name means its first copy in one branch and its second in the other, which two forks at once leave "
+            f"open; write the inner one out: {_written_out(reader, start)}",
         )
     names = [reader.name("a fork names what it splits: &Lλx,y{a; b}")]
     reader.try_match(match_comma)
@@ -130,6 +151,19 @@ def read_fork(reader: Reader, start: int, label: int, label_span: int = 0, *, co
     fork.opening = opening
     reader.ask(fork)
     return len(names)
+
+
+def _written_out(reader: Reader, start: int) -> str:
+    """Write a fork, read up to its names, without one: its own branches if they are plain, else what to put there."""
+    label = "".join(reader.text[start + 1 : reader.pos - 1].split())
+    found = _PLAIN_FORK(reader.text, reader.pos)
+    names = re.findall(NAME, found[1]) if found else ["x"]
+    branches = ["...", "..."]
+    if found and all(names):
+        for side, branch in enumerate(found.group(2, 3)):
+            bare = rf"(?<![\w$@#%&^])({'|'.join(map(re.escape, names))})(?![\w$₀₁])"
+            branches[side] = re.sub(bare, rf"\1{SUBSCRIPTS[side]}", branch.strip())
+    return f"{''.join(f'λ{name}&{label}. ' for name in names)}&{label}{{{', '.join(branches)}}}"
 
 
 class _Fork(_Superposition):

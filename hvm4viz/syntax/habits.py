@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from typing import Final
 
 _LET, _IF = "a let is ! x = value; body", "a choice is λ{0: otherwise; λn. then}(condition)"
 _CASES = "a case function is λ{#A: a; #B: λx. b; default}, applied to the value: λ{...}(value)"
-_FUNCTION = "a function is λx. body"
+FUNCTION: Final = (
+    "a function is λx. body; λ (U+03BB) has no other spelling: copy it from here, or in a notebook type \\lambda "
+    "and Tab"
+)
 _NUMBERS = "0 is false, and every other number is true"
 WORDS: Final = {
     "let": _LET,
@@ -15,16 +19,16 @@ WORDS: Final = {
     "match": _CASES,
     "case": _CASES,
     "switch": _CASES,
-    "lambda": _FUNCTION,
-    "fn": _FUNCTION,
-    "fun": _FUNCTION,
+    "lambda": FUNCTION,
+    "fn": FUNCTION,
+    "fun": FUNCTION,
     "def": "a definition is @name = term",
     "true": _NUMBERS,
     "false": _NUMBERS,
 }
 """What words of other languages are here."""
 
-_COMMENT: Final = re.compile(r"^(?:(?!//)[^\"'`\n])*(?<!\S)#\s", re.MULTILINE).search
+_COMMENT: Final = re.compile(r"^(?:(?!//)[^\"'`\n])*?(?<!\S)(#)\s", re.MULTILINE).search
 """A ``#`` that stands alone, before any string or comment of its line: no constructor is written so."""
 
 
@@ -38,16 +42,26 @@ def file_habit(text: str, offset: int) -> str:
     """
     if not offset and text.startswith(("\xff\xfe", "\xfe\xff")):
         return "the file is UTF-16; a program is UTF-8: save it as that"
+    if not text[offset].isprintable():
+        kind = "control" if unicodedata.category(text[offset]) == "Cc" else "invisible"
+        return f"{kind} character U+{ord(text[offset]):04X} here: remove it; is this a text file?"
     if text[offset] > "\x7f" and text[offset] not in "λ↑₀₁":
         return (
             "outside strings and comments the only signs beyond ASCII are λ ↑ ₀ ₁; if that is not what you wrote, save "
             "the file as UTF-8"
         )
+    if comment_start(text, offset) >= 0:
+        return "a comment starts with //, not with #"
+    return ""
+
+
+def comment_start(text: str, offset: int) -> int:
+    """Return where a comment with ``#`` begins that the text at this character belongs to, or -1."""
     start = text.rfind("\n", 0, offset) + 1
     is_first = not text[start:offset].strip()
     if is_first:  # the text of a comment may end in what is a constructor's name: then the next line does not fit
         start = text.rfind("\n", 0, len(text[:start].rstrip())) + 1
-    is_comment = text[offset] == "#" and (is_first or not text[offset + 1 : offset + 2].isalpha())
-    if is_comment or _COMMENT(text[start:offset]):
-        return "a comment starts with //, not with #"
-    return ""
+    if text[offset] == "#" and (is_first or not text[offset + 1 : offset + 2].isalpha()):
+        return offset
+    found = _COMMENT(text[start:offset])
+    return start + found.start(1) if found else -1

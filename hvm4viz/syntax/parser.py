@@ -173,7 +173,7 @@ class _Parser:
             found = self.files.include(written, reader.source, self._folder, self._root)
         except Unreadable as fault:
             place = reader.where(span)
-            hint = str(fault)
+            hint = printable(str(fault))
             raise IncludeError(
                 report(f"could not open '{printable(written)}'", place, hint=hint), span=place, hint=hint
             ) from None

@@ -13,7 +13,7 @@ from typing import Final, NoReturn
 from hvm4viz import limits
 from hvm4viz.errors import HvmSyntaxError, ProgramError, Source, Span
 from hvm4viz.syntax.core import Core
-from hvm4viz.syntax.habits import file_habit
+from hvm4viz.syntax.habits import FUNCTION, comment_start, file_habit
 from hvm4viz.syntax.names import Names, TooManyNames
 from hvm4viz.syntax.scope import Scope
 from hvm4viz.syntax.span import printable, report
@@ -25,11 +25,11 @@ ATOM_ONLY: Final = 100
 _STARTS_ATOM: Final = re.compile(r"[A-Za-z0-9λ!&#@%^↑*(\[\"`']").match
 _TERM_HINT: Final = "a term is missing: a name, number, string, λ, !, &, #, @, [ or ( would start one"
 _TERM_HINTS: Final = {
-    "\\": "a function is λx. body",
-    "-": "numbers have no sign: write 0 - 1",
+    "\\": FUNCTION,
+    "-": "numbers go from 0 to 4294967295; 0 - 1 wraps to 4294967295",
     ",": "a comma stands between two items; between cases stands a ;",
-    ";": "a comma stands between items; a ; stands behind a case, a branch, or the value of a let",
-    "_": "a name starts with a letter; _: is the default of a case function, behind at least one case",
+    ";": "a comma stands between items; a ; stands after a case, a branch, or the value of a let",
+    "_": "a name starts with a letter; _: is the default of a case function, after at least one case",
 }
 _SIGNS: Final = {text: sign(text) for text in "(){}=:;,.λ!&@\"'"}
 
@@ -193,6 +193,8 @@ class Reader:
         at_end = offset >= len(self.text)
         if at_end:
             offset = len(self.text.rstrip())  # behind the last text, not on an empty line
+        elif (comment := comment_start(self.text, offset)) >= 0:
+            offset = comment
         found = "EOF" if at_end else f"'{printable(self.text[offset])}'"
         cause = "unexpected end of file" if at_end else f"unexpected {found}"
         hint = ("" if at_end else file_habit(self.text, offset)) or hint

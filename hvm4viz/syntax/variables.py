@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 
 from hvm4viz.errors import UnboundName
-from hvm4viz.syntax.habits import WORDS, file_habit
+from hvm4viz.syntax.habits import WORDS, comment_start
 from hvm4viz.syntax.reader import Reader
 
 
@@ -27,13 +27,18 @@ def read_variable(reader: Reader, name: str, subscript: str | None, span: int) -
 def _unbound(reader: Reader, name: str, subscript: str | None, span: int) -> Exception:
     if subscript is None and reader.scope.ends.get(name):
         cause = f"dup variable '{name}' requires subscript ₀ or ₁"
-        hint = f"write {name}₀ or {name}₁, once each"
+        hint = (
+            f"{name} is duplicated, as by ! {name} &L = ...: its two copies are {name}₀ and {name}₁; "
+            "use each at most once"
+        )
     elif subscript is not None and reader.scope.plain.get(name):
         cause = f"non-dup variable '{name}' must be used without subscript (₀ or ₁)"
         hint = f"write {name}, or duplicate it: ! {name} &L = {name}; ..."
     else:
+        if comment_start(reader.text, span >> 32) >= 0:
+            reader.fail_at(span >> 32, "name")
         cause = f"undefined variable '{name}'"
-        hint = file_habit(reader.text, span >> 32) or _suggestion(reader, name)
+        hint = _suggestion(reader, name)
     return reader.fault(cause, span, kind=UnboundName, expected="a variable in scope", hint=hint)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import stat
 import zlib
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ import numpy as np
 
 from hvm4viz.errors import DamagedTrace, NotATrace, TraceError, TraceTooLarge, UnsupportedVersion
 from hvm4viz.events import RunEnd
+from hvm4viz.syntax.tokens import decode, match_definition
 from hvm4viz.trace import format as fmt
 from hvm4viz.trace.accept import (
     Bounds,
@@ -43,6 +45,10 @@ _BAD_BYTES: Final[tuple[type[Exception], ...]] = (
     MemoryError,
 )
 """What pyarrow, json and we ourselves say to bytes that make no sense."""
+
+
+_LOOKED_AT: Final = 4096
+"""Bytes of a file that is no trace in which a program would show its first definition."""
 
 
 def open_trace(
@@ -80,6 +86,9 @@ def open_trace(
     path = Path(path)
     data, buffer = _load(path, mmap=mmap, file_max=file_max)
     if bytes(data[: len(MAGIC)]) != MAGIC:
+        if path.suffix == ".hvm4" or match_definition(decode(bytes(data[:_LOOKED_AT])), 0):
+            made = shlex.join(["hvm4viz", "run", str(path), "-o", str(path.with_suffix(".hvt"))])
+            raise NotATrace(f"{path} is a program, not a trace; {made} makes one")
         raise NotATrace(
             f"{path}: not a trace: it does not start as an Arrow IPC file does; run a program with save='FILE.hvt' "
             "to have one written"
@@ -153,7 +162,7 @@ class _Reading:
         except _BAD_BYTES as error:
             raise DamagedTrace(
                 f"{self.path}: damaged at byte {self.at:,}, before the first pass: {error}; "
-                "nothing in it can be shown: take a copy, or run the program again with save='FILE.hvt'"
+                "nothing in it can be shown: restore it from a backup, or record it again with save='FILE.hvt'"
             ) from None
         chunks = self._chunks(batches[1:], Bounds(header), check=not is_whole)
         end: RunEnd | None = None
@@ -227,7 +236,7 @@ class _Reading:
                 facts = fmt.from_json(frame.metadata[fmt.BATCH_KEY])
                 batch = _Batch(frame, facts, facts["kind"], str(frame.metadata[fmt.CRC_KEY], "ascii"))
                 if facts["batch"] != number or facts["chain"] != chain or batch.kind not in kinds:
-                    raise BadFrame("the batch does not belong behind the one before")
+                    raise BadFrame("the batch does not belong after the one before")
                 if batch.kind == "passes":
                     n_passes += max(int(facts["rows"]), 1)  # so that batches without a pass come to an end, too
             except _BAD_BYTES as error:
@@ -305,7 +314,7 @@ class _Reading:
         if not unused:
             return (
                 "interrupted",
-                "the file ends behind a whole pass: still being written, or its writer was killed",
+                "the file ends after a whole pass: still being written, or its writer was killed",
             )
         note = f"{unused:,} bytes from byte {self.at:,} on were not used: {self.trouble}"
         is_torn = isinstance(self.trouble, TornFrame) and bytes(self.data[-6:]) != END_MAGIC

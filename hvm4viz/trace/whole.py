@@ -68,7 +68,7 @@ def whole_file(path: str | Path, *, overwrite: bool = False, what: str = "file")
     path = file_path(path, what=what)
     place = Path(os.path.realpath(path)) if path.is_symlink() else path
     if not overwrite and place.exists():
-        raise TraceExists(f"{path}: a file of that name is already there; choose another name, or overwrite=True")
+        raise _exists(path)
     with part_of(place) as part:
         try:
             yield part
@@ -78,9 +78,15 @@ def whole_file(path: str | Path, *, overwrite: bool = False, what: str = "file")
         try:
             _rename(part, place, overwrite=overwrite)
         except FileExistsError:
-            raise TraceExists(f"{path}: a file of that name is already there; choose another name") from None
+            raise _exists(path) from None
         except OSError as error:
             raise TraceError(f"{path}: the {what} cannot be given this name: {unwritable(part, error)}") from error
+
+
+def _exists(path: Path) -> TraceExists:
+    return TraceExists(
+        f"{path}: a file of that name is already there; choose another name, or add overwrite=True to replace it"
+    )
 
 
 def write_whole(path: str | Path, content: str | bytes, *, overwrite: bool = False, what: str = "file") -> Path:
