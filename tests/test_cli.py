@@ -183,11 +183,25 @@ def test_what_cannot_be_read_is_exit_2(capsys: pytest.CaptureFixture[str], tmp_p
         assert f"hvm4viz: {missing}: " in shown.err
 
 
-@pytest.mark.parametrize("text", ["", "\n", "// nothing\n", "@foo = 1\n"], ids=["empty", "break", "comment", "other"])
-def test_no_entry_is_exit_3(capsys: pytest.CaptureFixture[str], written: Written, text: str) -> None:
-    shown = Shown(capsys, "run", written(text))
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "{} is empty; write @main = ..."),
+        ("\n", "{} is empty; write @main = ..."),
+        ("// nothing\n", "@main not defined: {} has no definition; write @main = ..."),
+        ("@foo = 1\n", "@main not defined in {}; write @main = ..., or name another entry with --main NAME"),
+        (
+            "@f = 1\n// @ sign\n @ mian =\n 1",
+            "@main not defined in {0}; @mian at {0}:3:2 is close to it: rename it @main, or run it with --main mian",
+        ),
+    ],
+    ids=["empty", "break", "comment", "other", "misspelt"],
+)
+def test_no_entry_is_exit_3(capsys: pytest.CaptureFixture[str], written: Written, text: str, says: str) -> None:
+    file = written(text)
+    shown = Shown(capsys, "run", file)
     assert (shown.code, shown.out) == (3, "")
-    assert shown.err == "hvm4viz: @main not defined; write @main = ..., or name another entry with --main NAME\n"
+    assert shown.err == f"hvm4viz: {says.format(file)}\n"
 
 
 def test_another_entry_can_be_named(capsys: pytest.CaptureFixture[str], written: Written) -> None:

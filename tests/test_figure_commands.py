@@ -88,8 +88,8 @@ def test_tables_of_runs_may_have_any_usual_format(ending: str, table: Path, tmp_
     ("words", "says"),
     [
         (("overvew",), "(did you mean overview?)"),
-        (("overview", "--root", "3"), "--root says nothing of overview; it is for net_diagram"),
-        (("compare_heatmap",), "compare_heatmap needs a second trace: --with B.hvt"),
+        (("overview", "--root", "3"), "overview has no option --root; it is for net_diagram"),
+        (("compare_heatmap",), "compare_heatmap needs a second trace: add --with B.hvt"),
         (("compare_heatmap", "--with", "no.hvt"), "no.hvt"),
         (("pass_diagram", "--pass", "999"), "pass_diagram: pass 999: the trace has passes 0 to"),
         (("net_diagram", "--root", "99999999"), "the heap has cells 0 to"),
@@ -135,14 +135,14 @@ def test_a_run_draws_figures_with_options(tmp_path: Path, capsys: pytest.Capture
     [
         ("overview,", "is not understood; write KIND"),
         ("overview,pas=3", "no option 'pas' of figures (did you mean pass?)"),
-        ("overview,pass=3", "--pass says nothing of overview"),
+        ("overview,pass=3", "overview has no option pass; it is for net_diagram"),
         ("pass_diagram,pass", "is not understood; write KIND"),
         ("pass_diagram,dark,pass", "is not understood; write KIND"),
         ("pass_diagram,pass=x", "option 'pass' of a figure: 'x' must be a whole number"),
         ("pass_diagram,dark=1", "figure file '1' must end in"),
         ("pass_diagram,venue=acn", "option venue='acn': must be one of screen, acm"),
         ("scaling", "scaling is of many runs"),
-        ("compare_heatmap", "in --fig compare_heatmap,with=B.hvt"),
+        ("compare_heatmap", "in run --fig: compare_heatmap,with=B.hvt"),
     ],
 )
 def test_requests_are_checked_before_the_run(

@@ -20,7 +20,7 @@ LOOP: Final = "@f = λ{0: 7; λ&n. @f(n - 1)}\n@main = @f(20)"
 
 
 def proposed(message: str, option: str) -> str:
-    found = re.search(rf"{option}='?([^']+?)'?$", message)
+    found = re.search(rf"re-run with {option}='?([^',]+)'?,", message)
     assert found, message
     return found[1]
 
@@ -51,6 +51,7 @@ def test_regions(machine: hv.Machine) -> None:
     short, enough, more = (run(low + n) for n in (-1, 0, 1))
     assert short.status == "heap_full"
     assert re.search(rf"no free region left for block \d, .* all {low - 1} regions", short.message)
+    assert short.message.endswith("unless the program never ends; it was at work in @tree at cell:1:31")
     assert (enough.status, more.status, enough.text) == ("done", "done", more.text)
     heap = proposed(short.message, "heap")
     assert short.resume(heap=heap, progress=False).text == enough.text
@@ -62,7 +63,7 @@ def test_a_heap_that_cannot_even_start(machine: hv.Machine) -> None:
     least = 8 * 64 * machine.blocks
     with pytest.raises(ValueError, match="use heap=") as caught:
         hv.run("@main = 1", machine=replace(machine, heap=least - 1), **QUIET)
-    assert f"use heap={least} or more" in str(caught.value)
+    assert f"use heap='{-(-least // 1024)} KiB' or more" in str(caught.value)
     assert hv.run("@main = 1", machine=replace(machine, heap=least), **QUIET).text == "1"
     assert hv.run("@main = 1", machine=replace(machine, heap=least + 1), **QUIET).text == "1"
 
@@ -74,7 +75,7 @@ def test_a_node_and_the_slice_it_must_fit(fields: int) -> None:
     run = hv.run(source, machine=machine, **QUIET)
     assert run.status == ("done" if fields <= 8 else "heap_full")
     if run.status == "heap_full":
-        assert "a node of 9 cells does not fit a slice of 8" in run.message
+        assert "a node of 9 cells does not fit: its cells lie together, and each thread has 8 of" in run.message
         run = hv.run(source, machine=replace(machine, region_size=int(proposed(run.message, "region_size"))), **QUIET)
     assert (run.status, run.text.count("#W")) == ("done", 2)
 

@@ -199,10 +199,14 @@ def test_a_wrong_answer_fails_the_cell(notebook: Notebook) -> None:
         ('%%hvm4 --expect "1\n@main = 1', "No closing quotation"),
         ("%hvm4 rum x", r"unknown command 'rum' \(did you mean run\?\)"),
         ("%hvm4 run missing.hvm4", "missing.hvm4: No such file"),
-        ("%hvm4 figure nobody overview", "'nobody' is no run"),
+        (
+            "%hvm4 figure nobody overview",
+            "there is no variable 'nobody' here yet; run a cell with %%hvm4 -o nobody first",
+        ),
         ("%hvm4 figure", "NAME KIND"),
         ("%hvm4 view", "write %hvm4 view NAME"),
-        ("%hvm4 view nobody", "'nobody' is no run and no trace"),
+        ("%hvm4 view nobody", "there is no variable 'nobody' here yet"),
+        ("%hvm4 view a/b.hvm4", "'a/b.hvm4' is neither a variable nor a .hvt file"),
         ("%hvm4 compare one", "write %hvm4 compare A B"),
         ("%hvm4 options vew=1", "no option 'vew'"),
         ("%hvm4 options view", "write NAME=VALUE"),
@@ -217,6 +221,12 @@ def test_usage_errors_are_one_line(notebook: Notebook, cell: str, says: str) -> 
         notebook(cell)
     assert notebook.shown.stdout == ""
     assert notebook.shown.stderr.startswith("UsageError: ")
+
+
+def test_a_variable_that_is_no_run_is_told_by_its_type(notebook: Notebook) -> None:
+    notebook.names["seven"] = 7
+    with pytest.raises(UsageError, match="'seven' is of type int, neither a run nor a trace; %%hvm4 -o NAME binds a"):
+        notebook("%hvm4 view seven")
 
 
 # Lines.

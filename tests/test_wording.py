@@ -37,7 +37,10 @@ def test_settings_are_told_as_options(text: str, told: str) -> None:
 def test_options_of_a_command_are_told_as_it_takes_them() -> None:
     flags = {"overwrite": "--overwrite", "size": "--size", "root": "--root"}
 
-    assert in_options("choose another name, or overwrite=True", flags) == "choose another name, or --overwrite"
+    assert (
+        in_options("choose another name, or add overwrite=True to replace it", flags)
+        == "choose another name, or add --overwrite to replace it"
+    )
     assert in_options("size=(300, 401): must be even", flags) == "--size 300x401: must be even"
     assert in_options("root=-1: the heap has cells", flags) == "--root -1: the heap has cells"
 

@@ -14,8 +14,9 @@ from hvm4viz.term import Tag, pack
 _FLAT: Final = re.compile(r"[^{}\n]{1,40}\}").match
 """Sides of a superposition, if they are short and plain."""
 
-_PLAIN_FORK: Final = re.compile(r"([^{}\n]{1,40})\{([^{}\n;!λ\"'`]{1,40});([^{}\n;!λ\"'`]{1,40});?\s*\}").match
-"""Names and branches of a fork, if it is short and nothing in it can hide a name."""
+_NAMES: Final = re.compile(r"([^{}\n]{1,40})\{").match
+_PLAIN_BRANCHES: Final = re.compile(r"([^{}\n;!λ\"'`]{1,40});([^{}\n;!λ\"'`]{1,40});?\s*\}").match
+"""Branches of a fork, if they are short and nothing in them can hide a name."""
 
 
 def read_amp(reader: Reader, start: int) -> int | None:
@@ -156,13 +157,14 @@ def read_fork(reader: Reader, start: int, label: int, label_span: int = 0, *, co
 def _written_out(reader: Reader, start: int) -> str:
     """Write a fork, read up to its names, without one: its own branches if they are plain, else what to put there."""
     label = "".join(reader.text[start + 1 : reader.pos - 1].split())
-    found = _PLAIN_FORK(reader.text, reader.pos)
-    names = re.findall(NAME, found[1]) if found else ["x"]
+    found = _NAMES(reader.text, reader.pos)
+    names = re.findall(NAME, found[1]) if found else []
+    plain = _PLAIN_BRANCHES(reader.text, found.end()) if found and names else None
     branches = ["...", "..."]
-    if found and all(names):
-        for side, branch in enumerate(found.group(2, 3)):
-            bare = rf"(?<![\w$@#%&^])({'|'.join(map(re.escape, names))})(?![\w$₀₁])"
-            branches[side] = re.sub(bare, rf"\1{SUBSCRIPTS[side]}", branch.strip())
+    if plain:
+        bare = rf"(?<![\w$@#%&^])({'|'.join(map(re.escape, names))})(?![\w$₀₁])"
+        branches = [re.sub(bare, rf"\1{side}", plain[1 + i].strip()) for i, side in enumerate(SUBSCRIPTS)]
+    names = names or ["x"]
     return f"{''.join(f'λ{name}&{label}. ' for name in names)}&{label}{{{', '.join(branches)}}}"
 
 

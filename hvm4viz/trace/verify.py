@@ -51,8 +51,10 @@ class Verification:
             return "no pass could be read, so nothing was verified"
         kept = "the trace keeps the protocol"
         if self.damage:
-            passes = "pass 0 keeps" if self.n_passes == 1 else f"passes 0 to {self.n_passes - 1:,} keep"
-            kept = f"{passes} the protocol, what comes after was not verified: it is damaged"
+            passes, them = (
+                ("pass 0 keeps", "it") if self.n_passes == 1 else (f"passes 0 to {self.n_passes - 1:,} keep", "them")
+            )
+            kept = f"{passes} the protocol; the file is damaged after {them}, and nothing else was verified"
         lines = [f"{kept}: {what}" if self.offence is None else f"{self.offence}"]
         lines += [f"  checked: {rule}" for rule in self.checked]
         lines += [f"  not checked: {rule} ({why})" for rule, why in self.unchecked]
