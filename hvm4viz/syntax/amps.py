@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-import re
-from typing import Final
-
 from hvm4viz.syntax.binders import Ends
+from hvm4viz.syntax.habits import fork_written_out, labelled
 from hvm4viz.syntax.reader import Frame, Reader
-from hvm4viz.syntax.scope import SUBSCRIPTS, TooManyUses
-from hvm4viz.syntax.tokens import NAME, match_branch, match_comma, match_name
+from hvm4viz.syntax.scope import TooManyUses
+from hvm4viz.syntax.tokens import match_branch, match_comma, match_name
 from hvm4viz.term import Tag, pack
-
-_FLAT: Final = re.compile(r"[^{}\n]{1,40}\}").match
-"""Sides of a superposition, if they are short and plain."""
-
-_NAMES: Final = re.compile(r"([^{}\n]{1,40})\{").match
-_PLAIN_BRANCHES: Final = re.compile(r"([^{}\n;!λ\"'`]{1,40});([^{}\n;!λ\"'`]{1,40});?\s*\}").match
-"""Branches of a fork, if they are short and nothing in them can hide a name."""
 
 
 def read_amp(reader: Reader, start: int) -> int | None:
@@ -44,9 +35,8 @@ def _refuse_sides(reader: Reader) -> None:
     if reader.peek("}") or reader.pos >= len(reader.text):
         reader.expect("}", "&{} is the erasure; a superposition has a label: &A{1, 2}")
         return
-    sides = _FLAT(reader.text, reader.pos)
-    written = sides[0] if sides and "," in sides[0] else "a, b}"
-    reader.fail_at(opening, "a label before {", f"any name will do: &A{{{written}; &{{}} alone is the erasure")
+    written = labelled(reader.text, reader.pos)
+    reader.fail_at(opening, "a label before {", f"any name will do: {written}; &{{}} alone is the erasure")
 
 
 def _node(reader: Reader, frame: _Superposition | _Fork, right: int) -> int:
@@ -132,7 +122,7 @@ def read_fork(reader: Reader, start: int, label: int, label_span: int = 0, *, co
             start << 32 | reader.pos,
             expected="no fork inside a branch of another",
             hint="a name means its first copy in one branch and its second in the other, which two forks at once leave "
-            f"open; write the inner one out: {_written_out(reader, start)}",
+            f"open; write the inner one out: {fork_written_out(reader.text, start, reader.pos)}",
         )
     names = [reader.name("a fork names what it splits: &Lλx,y{a; b}")]
     reader.try_match(match_comma)
@@ -152,20 +142,6 @@ def read_fork(reader: Reader, start: int, label: int, label_span: int = 0, *, co
     fork.opening = opening
     reader.ask(fork)
     return len(names)
-
-
-def _written_out(reader: Reader, start: int) -> str:
-    """Write a fork, read up to its names, without one: its own branches if they are plain, else what to put there."""
-    label = "".join(reader.text[start + 1 : reader.pos - 1].split())
-    found = _NAMES(reader.text, reader.pos)
-    names = re.findall(NAME, found[1]) if found else []
-    plain = _PLAIN_BRANCHES(reader.text, found.end()) if found and names else None
-    branches = ["...", "..."]
-    if plain:
-        bare = rf"(?<![\w$@#%&^])({'|'.join(map(re.escape, names))})(?![\w$₀₁])"
-        branches = [re.sub(bare, rf"\1{side}", plain[1 + i].strip()) for i, side in enumerate(SUBSCRIPTS)]
-    names = names or ["x"]
-    return f"{''.join(f'λ{name}&{label}. ' for name in names)}&{label}{{{', '.join(branches)}}}"
 
 
 class _Fork(_Superposition):

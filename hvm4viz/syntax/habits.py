@@ -6,6 +6,9 @@ import re
 import unicodedata
 from typing import Final
 
+from hvm4viz.syntax.scope import SUBSCRIPTS
+from hvm4viz.syntax.tokens import NAME
+
 _LET, _IF = "a let is ! x = value; body", "a choice is λ{0: otherwise; λn. then}(condition)"
 _CASES = "a case function is λ{#A: a; #B: λx. b; default}, applied to the value: λ{...}(value)"
 FUNCTION: Final = (
@@ -30,6 +33,13 @@ WORDS: Final = {
 
 _COMMENT: Final = re.compile(r"^(?:(?!//)[^\"'`\n])*?(?<!\S)(#)\s", re.MULTILINE).search
 """A ``#`` that stands alone, before any string or comment of its line: no constructor is written so."""
+
+_FLAT: Final = re.compile(r"[^{}\n]{1,40}\}").match
+"""Sides of a superposition, if they are short and plain."""
+
+_NAMES: Final = re.compile(r"([^{}\n]{1,40})\{").match
+_PLAIN_BRANCHES: Final = re.compile(r"([^{}\n;!λ\"'`]{1,40});([^{}\n;!λ\"'`]{1,40});?\s*\}").match
+"""Branches of a fork, if they are short and nothing in them can hide a name."""
 
 
 def file_habit(text: str, offset: int) -> str:
@@ -65,3 +75,29 @@ def comment_start(text: str, offset: int) -> int:
         return offset
     found = _COMMENT(text[start:offset])
     return start + found.start(1) if found else -1
+
+
+def labelled(text: str, start: int) -> str:
+    """Write a superposition whose sides start here with a label: with these sides if they are short and plain."""
+    sides = _FLAT(text, start)
+    return f"&A{{{sides[0] if sides and ',' in sides[0] else 'a, b}'}"
+
+
+def fork_written_out(text: str, start: int, names_start: int) -> str:
+    """Write a fork without one: with its own branches if they are short and plain.
+
+    Parameters
+    ----------
+    text : str
+    start, names_start : int
+        Offsets of its ``&``, and of what follows its ``λ``.
+    """
+    label = "".join(text[start + 1 : names_start - 1].split())
+    found = _NAMES(text, names_start)
+    names: list[str] = re.findall(NAME, found[1]) if found else []
+    plain = _PLAIN_BRANCHES(text, found.end()) if found and names else None
+    branches = ["...", "..."]
+    if plain:
+        bare = rf"(?<![\w$@#%&^])({'|'.join(map(re.escape, names))})(?![\w$₀₁])"
+        branches = [re.sub(bare, rf"\1{side}", plain[1 + i].strip()) for i, side in enumerate(SUBSCRIPTS)]
+    return f"{''.join(f'λ{name}&{label}. ' for name in names or ['x'])}&{label}{{{', '.join(branches)}}}"

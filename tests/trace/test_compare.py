@@ -147,8 +147,8 @@ def test_tasks_in_other_passes_are_the_same_work() -> None:
     found = hv.compare(a, record([one_pass(0, moved)]), align="interactions").first_difference
     assert found is not None
     assert (found.pass_index, found.other_pass, found.entry, found.field) == (3, 0, 300 - 234, "loc")
-    assert "pass 3 (of the other: 0), entry 66: loc is" in str(found)
-    with pytest.raises(TraceError, match="run both again with record='events'"):
+    assert "pass 3 (of the other: 0), task 66: loc is" in str(found)
+    with pytest.raises(TraceError, match=r"the second trace does not hold \(level counts\); run its program again with record='events'"):
         _ = hv.compare(a, record(passes(), level="counts"), align="interactions").equal
 
 
@@ -216,6 +216,6 @@ def test_a_difference_is_told_with_its_entry_if_it_has_one() -> None:
     found = hv.compare(record(passes()), narrower).first_difference
     assert found is not None
     assert found.entry is None
-    assert ", entry" not in str(found)
+    assert ", task" not in str(found)
     found = hv.compare(record(passes()), record(changed(3, 100, loc=7))).first_difference
-    assert str(found).startswith("pass 3, entry 100: loc is ")
+    assert str(found).startswith("pass 3, task 100: loc is ")
