@@ -101,7 +101,8 @@ class Strict(HTMLParser):
     def handle_pi(self, data: str) -> None:
         raise AssertionError(f"an instruction: {data}")
 
-    unknown_decl = handle_decl
+    def unknown_decl(self, data: str) -> None:
+        raise AssertionError(f"a declaration: {data}")
 
 
 def inert_svg(path: Path) -> None:
@@ -240,7 +241,8 @@ def spoken(text: str) -> Iterator[tuple[str, str]]:
         yield "repr of a term", repr(term)
     yield "summary of a difference", str(compare(trace, run.trace))
     yield "verdict of a check", str(trace.verify())
-    yield "why", str(run.trace.why(0)) if run.trace.deferrals().size else ""
+    waited = trace.deferrals()[0]
+    yield "why", "\n".join(map(str, trace.why(int(waited["loc"]), int(waited["opened"]))))
     yield "diff", str(run.trace.diff(0, run.trace.n_passes))
     yield "diagnosis", str(Diagnosis((Check(text, "FIX", text, text),)))
 
@@ -298,7 +300,7 @@ def faults(text: str, folder: Path) -> Iterator[tuple[str, str]]:
         "entry": lambda: hv.run("@main = 1", entry=text),
         "trace": lambda: open_trace(torn),
         "size": lambda: hv.Machine(heap=text),
-        "setting": lambda: hv.Machine(dup=text),
+        "setting": lambda: hv.Machine(dup=text),  # pyright: ignore[reportArgumentType]
         "device": lambda: hv.run("@main = 1", device=text),
         "figure": lambda: FIGURES["deferral_heatmap"](trace_of("x"), what=text),
     }
