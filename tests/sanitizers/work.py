@@ -88,7 +88,7 @@ def main() -> None:
         chosen = items(given.only, given.programs, given.machines, given.first)
     for number in range(given.start, len(chosen), given.step):
         item = chosen[number]
-        if time.time() > given.until:
+        if number > given.start and time.time() > given.until:  # however short the time, it goes on
             tell(stopped=number)
             break
         tell(number=number, name=item.name)
