@@ -1,4 +1,4 @@
-"""Run cases and generated programs under ThreadSanitizer, and under AddressSanitizer with UndefinedBehaviorSanitizer.
+"""Run cases, rules' examples and generated programs under ThreadSanitizer, and under Address- and UBSanitizer.
 
 ::
 

@@ -1,4 +1,4 @@
-"""What runs inside a sanitized process: cases and generated programs, one line of JSON for each.
+"""What runs inside a sanitized process: cases, rules' examples and generated programs, one line of JSON for each.
 
 Started by ``run.py``, which sets the environment that a sanitizer needs.
 """
@@ -20,6 +20,7 @@ if __name__ == "__main__":
 
 import hvm4viz
 from hvm4viz.errors import ProgramError
+from hvm4viz.rules import rule_table
 from hvm4viz.settings import Machine
 from tests.case_files import cases, programs
 from tests.differential.disagreements import MIXES, some_machine, some_program
@@ -57,6 +58,12 @@ def items(only: str, generated: int, machines_each: int, first: int = 0) -> list
         for turn in range(each):
             machine = affordable[(number * each + turn) % len(affordable)]
             found.append(Item(f"{case.name} on {name_of(machine)}", case.source_path, machine, options))
+    examples = [(rule.name, term) for rule in rule_table() for term, _ in rule.examples if only in rule.name]
+    for number, (name, term) in enumerate(examples):
+        machine = machines[number % len(machines)]
+        options = {"mode": "collapse"} if term.startswith("collapse ") else {}
+        text = f"@main = {term.removeprefix('collapse ')}"
+        found.append(Item(f"example of {name} on {name_of(machine)}", text, machine, options))
     for number in range(first, first + generated):
         mix = list(MIXES)[number % len(MIXES)]
         text = some_program(Random(f"program {number}").randrange, MIXES[mix], size_max=80)
@@ -88,7 +95,7 @@ def main() -> None:
         chosen = items(given.only, given.programs, given.machines, given.first)
     for number in range(given.start, len(chosen), given.step):
         item = chosen[number]
-        if time.time() > given.until:
+        if number > given.start and time.time() > given.until:  # however short the time, it goes on
             tell(stopped=number)
             break
         tell(number=number, name=item.name)

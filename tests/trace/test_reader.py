@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import io
+import itertools
 import os
 import random
 import socket
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -774,3 +778,109 @@ def test_values_of_no_pass_are_refused(first: int, last: int) -> None:
     ]
     with pytest.raises(ValueError, match="column 'events' has values of no pass"):
         fmt.from_batch(pa.record_batch(arrays, schema=batch.schema), facts)
+
+
+MIB = 1 << 20
+OPENED_MIB = 64
+"""Most memory that opening takes beyond the file itself."""
+
+
+def garbage(good: bytes) -> Iterator[bytes]:
+    """Make files of a mebibyte that are traces up to some byte, and then nothing sensible."""
+    rng = random.Random(0)
+    ends = [8, *batch_ends(good)]
+    fillings = (
+        rng.randbytes(MIB), b"\0" * MIB, b"\xff" * MIB, b"[" * MIB, b"\xff\xff\xff\xff\x08\0\0\0" * (MIB // 8),
+        b"\xff\xff\xff\xff\xff\xff\xff\x7f" * (MIB // 8), (good[8:] * (MIB // len(good) + 1))[:MIB],
+    )  # fmt: skip
+    for end in ends:
+        for filling in fillings:
+            yield good[:end] + filling
+            yield good[: end + 20] + filling
+
+
+def test_a_mebibyte_of_garbage_is_refused_within_a_second(tiny: bytes) -> None:
+    for number, data in enumerate(garbage(tiny)):
+        begun = time.process_time()
+        with contextlib.suppress(TraceError):
+            assert read(data).note, number  # it says what of the file is not used
+        assert time.process_time() - begun <= 1.0, number
+
+
+def lies(good: bytes, count: int) -> Iterator[bytes]:
+    """Make files in which lengths and offsets say something absurd."""
+    rng = random.Random(1)
+    for number in range(count):
+        data = bytearray(good)
+        at = rng.randrange(8, len(good) - 8) & ~3
+        width = 4 + 4 * (number % 2)
+        data[at : at + width] = rng.choice((2**31 - 1, 2**30, 2**24, 2**28 + 8)).to_bytes(width, "little")
+        yield bytes(data)
+
+
+OPENING = """
+import resource, sys
+from pathlib import Path
+from hvm4viz.errors import TraceError
+from hvm4viz.trace import open_trace
+
+def peak():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+paths = sorted(Path(sys.argv[1]).glob("*.hvt"))
+assert open_trace(paths[0]).n_passes > 0  # whatever is imported late is imported now
+before = peak()
+for path in paths:
+    try:
+        open_trace(path)
+    except TraceError:
+        pass
+print(peak() - before)
+"""
+
+
+def test_opening_takes_little_more_than_the_file(tiny: bytes, tmp_path: Path) -> None:
+    for number, data in enumerate((tiny, *lies(tiny, 400), *itertools.islice(garbage(tiny), 0, None, 5))):
+        (tmp_path / f"{number:04}.hvt").write_bytes(data)
+    done = subprocess.run([sys.executable, "-c", OPENING, str(tmp_path)], capture_output=True, text=True, check=True)
+    grown = int(done.stdout) * (1 if sys.platform == "darwin" else 1024)
+    assert grown <= (OPENED_MIB + 1) * MIB, "the largest file has a mebibyte"
+
+
+RUNNING = """
+import sys
+import hvm4viz as hv
+from hvm4viz.trace import recorder
+recorder.FLUSH_S = 0.0
+hv.run("@main = @main", save=sys.argv[1], device="cpu", record=sys.argv[2], machine=hv.Machine(fuel=50),
+       max_passes=1500, on_pass=lambda record: None, progress=False)
+"""
+
+
+@pytest.mark.parametrize("kept", LEVELS)
+def test_a_reader_beside_a_growing_file_sees_a_prefix_and_never_an_error(tmp_path: Path, kept: str) -> None:
+    path = tmp_path / "run.hvt"
+    seen: list[tuple[int, bytes]] = []
+    with subprocess.Popen([sys.executable, "-c", RUNNING, str(path), kept]) as process:
+        deadline = time.monotonic() + 60
+        while process.poll() is None:
+            assert time.monotonic() < deadline
+            if not path.exists() or path.stat().st_size == 0:
+                time.sleep(0.01)
+                continue
+            try:
+                trace = open_trace(path)
+            except NotATrace:
+                assert not seen, "it was a trace before"
+                continue
+            assert trace.state in ("interrupted", "complete"), trace.note
+            seen.append((trace.n_passes, trace.events().tobytes()))
+        assert process.returncode == 0
+    whole = open_trace(path)
+    assert whole.state == "complete"
+    assert whole.n_passes == 1500
+    sizes = [n for n, _ in seen]
+    assert sizes == sorted(sizes)
+    assert len({n for n in sizes if n < whole.n_passes}) >= 3, "it was looked at while it grew"
+    for n, events in seen:
+        assert events == whole.slice(0, n).events().tobytes()
