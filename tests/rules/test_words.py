@@ -111,7 +111,7 @@ def words_of(rule: Rule, *, threads: int) -> set[int]:
 def proposed(message: str) -> str:
     found = re.fullmatch(
         rf"no free region left for block 0, which needs 1: all 1 regions \({CELLS} cells\) are in use; "
-        r"re-run with heap='(\d+ MiB)'",
+        r"re-run with heap='(\d+ MiB)', unless the program never ends(?:; it was at work in @\w+ at cell:\d+:\d+)?",
         message,
     )
     assert found, message

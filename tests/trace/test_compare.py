@@ -64,7 +64,7 @@ def test_the_first_entry_that_differs(
     assert first(a, b) == (p, entry, name, before, value)
     assert first(b, a) == (p, entry, name, value, before)
     assert not hv.compare(a, b).equal
-    assert f"pass {p}, entry {entry}: {name} is {before} in the first, {value} in the second" in str(hv.compare(a, b))
+    assert f"pass {p}, task {entry}: {name} is {before} in the first, {value} in the second" in str(hv.compare(a, b))
 
 
 def test_outcomes_and_reasons_have_names() -> None:
