@@ -53,8 +53,9 @@ def file_habit(text: str, offset: int) -> str:
     if not offset and text.startswith(("\xff\xfe", "\xfe\xff")):
         return "the file is UTF-16; a program is UTF-8: save it as that"
     if not text[offset].isprintable():
-        kind = "control" if unicodedata.category(text[offset]) == "Cc" else "invisible"
-        return f"{kind} character U+{ord(text[offset]):04X} here: remove it; is this a text file?"
+        is_control = unicodedata.category(text[offset]) == "Cc"
+        kind, do = ("control", "; is this a text file?") if is_control else ("invisible", ", or write a plain blank")
+        return f"{kind} character U+{ord(text[offset]):04X} here: remove it{do}"
     if text[offset] > "\x7f" and text[offset] not in "λ↑₀₁":
         return (
             "outside strings and comments the only signs beyond ASCII are λ ↑ ₀ ₁; if that is not what you wrote, save "

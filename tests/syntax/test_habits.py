@@ -13,10 +13,14 @@ from hvm4viz.syntax.habits import file_habit
 COMMENT = "a comment starts with //, not with #"
 
 
-def hint(source: str | bytes) -> str:
+def refused(source: str | bytes) -> HvmSyntaxError:
     with pytest.raises(HvmSyntaxError) as caught:
         parse(source)
-    return caught.value.hint
+    return caught.value
+
+
+def hint(source: str | bytes) -> str:
+    return refused(source).hint
 
 
 @pytest.mark.parametrize(
@@ -35,8 +39,12 @@ def hint(source: str | bytes) -> str:
         "@main = λ{\n  # zero\n  0n: 1}",
     ],
 )
-def test_a_comment_with_a_number_sign_is_told(source: str) -> None:
-    assert hint(source) == COMMENT
+def test_a_comment_with_a_number_sign_is_told_at_the_sign(source: str) -> None:
+    found = refused(source)
+    assert found.hint == COMMENT
+    assert found.span is not None
+    assert found.span.start == source.index("#")
+    assert "unexpected '#'" in str(found)
 
 
 @pytest.mark.parametrize(
@@ -63,6 +71,21 @@ def test_a_file_that_is_not_utf_8_is_told() -> None:
     assert "save the file as UTF-8" in hint("@main = 1 − 2")
     assert "UTF-8" not in hint("@main = λ")
     assert parse('@main = "é"'.encode("latin-1")).names == ("main",), "a byte that is no UTF-8 stands for itself"
+
+
+@pytest.mark.parametrize(
+    ("sign", "says"),
+    [
+        ("\x01", "control character U+0001 here: remove it; is this a text file?"),
+        ("\x1b", "control character U+001B here: remove it; is this a text file?"),
+        ("\xa0", "invisible character U+00A0 here: remove it, or write a plain blank"),
+        ("\u202e", "invisible character U+202E here: remove it, or write a plain blank"),
+    ],
+)
+def test_what_nobody_sees_is_told_by_its_number(sign: str, says: str) -> None:
+    assert hint(f"@main = 1 + {sign}2") == says
+    assert sign not in str(refused(f"@main = 1 + {sign}2"))
+    assert hint(f"{sign}@main = 1") == says
 
 
 def test_long_texts_are_looked_at_once() -> None:

@@ -148,7 +148,7 @@ def test_tasks_in_other_passes_are_the_same_work() -> None:
     assert found is not None
     assert (found.pass_index, found.other_pass, found.entry, found.field) == (3, 0, 300 - 234, "loc")
     assert "pass 3 (of the other: 0), task 66: loc is" in str(found)
-    with pytest.raises(TraceError, match=r"the second trace does not hold \(level counts\); run its program again with record='events'"):
+    with pytest.raises(TraceError, match=r"the second trace does not hold \(level counts\); run its program again"):
         _ = hv.compare(a, record(passes(), level="counts"), align="interactions").equal
 
 
@@ -211,7 +211,7 @@ def test_settings_that_one_machine_lacks_and_programs_by_their_files() -> None:
     }
 
 
-def test_a_difference_is_told_with_its_entry_if_it_has_one() -> None:
+def test_a_difference_is_told_with_its_task_if_it_has_one() -> None:
     narrower = record(passes()[:3])
     found = hv.compare(record(passes()), narrower).first_difference
     assert found is not None
