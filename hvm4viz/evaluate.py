@@ -299,13 +299,13 @@ class Evaluator(Nodes):
             return self._resume()
         except HeapFull as full:
             self.todo = "begin"
-            return Stop("heap_full", str(full))
+            return Stop("heap_full", str(full), record=0)
 
     def _feed(self) -> Stop | None:
         given, full = self.store.regions.feed(self._state_view)
         self._reassigned += given
         self.todo = "feed" if full else ""
-        return Stop("heap_full", full) if full else None
+        return Stop("heap_full", full, record=0) if full else None
 
     def go_on(self, *, is_full: bool) -> Stop | None:
         """Do once more what the heap had no room for, or what was interrupted; return why the run ends again, if so."""
@@ -321,7 +321,7 @@ class Evaluator(Nodes):
             return self._resume() if todo in ("begin", "resume") else None
         except HeapFull as full:
             self.todo = "begin"
-            return Stop("heap_full", str(full))
+            return Stop("heap_full", str(full), record=0)
 
     def _again(self, act: _Activation) -> Stop | None:
         record = view(act.record, abi.RECORD)[0]
@@ -367,7 +367,7 @@ class Evaluator(Nodes):
             call.steps = replayed(self, call.name, call.number, call.cells, call.taken)
             self.todo = "value" if self.has_called and isinstance(error, HeapFull) else "resume"
             if isinstance(error, HeapFull):
-                return Stop("heap_full", str(error))
+                return Stop("heap_full", str(error), record=0)
             raise
         finally:
             self.has_called |= called_before

@@ -393,9 +393,11 @@ class Execution:
         if stop.status == "primitive":
             name = self._primitive(fault.place)
             return (
-                f"%{name} was met inside %gnf{where}: a frontier run cannot call primitives; call it outside, or "
-                f"reduce with %nf"
+                f"%{name} was met inside %gnf{where}: %gnf reduces its argument on the frontier machine, which cannot "
+                f"call primitives; call %{name} outside, or reduce with %nf, which does it on the CPU evaluator"
             )
+        if stop.status == "heap_full":
+            return f"{stop.message}; it was at work{where}" if where else stop.message
         what = stop.message or _ERRORS.get(fault.kind, f"kernel fault {fault.kind}")
         return f"RUNTIME_ERROR: {what}{where}; pass {self.store.passes - 1}, cell {fault.root}"
 

@@ -317,7 +317,7 @@ class Frontier:
             self.device.push_all((self.store.owner, 4 * regions.in_use), (self.store.chain, 4 * regions.in_use))
             given = given + fresh
             if full:
-                stop = Stop("heap_full", full)
+                stop = Stop("heap_full", full, self._starved(width, turn))
         ran = sums[7]
         if sums[8]:
             stop = self._fault_stop(sums[8] - 1, turn)
@@ -368,12 +368,20 @@ class Frontier:
         return events[events["outcome"] != 0]
 
     def _fault_stop(self, index: int, turn: int) -> Stop:
-        space = self._space
-        space.pull_one("events", EVENT.itemsize, index)
-        space.pull_one(("this", "next")[turn], 8, index)
+        self._space.pull_one("events", EVENT.itemsize, index)
         outcome = OUTCOMES[int(self._event_view["outcome"][index])]
-        entry = int(space.frontiers[turn][index])
-        return Stop("primitive" if outcome == "aborted" else "error", record=entry & 0xFFFFFFFF)
+        return Stop("primitive" if outcome == "aborted" else "error", record=self._record_of(index, turn))
+
+    def _starved(self, width: int, turn: int) -> int:
+        """Return the record of the first task that found no cells in the last pass, or -1: for the message."""
+        self._space.pull("events", EVENT.itemsize * width)
+        starved = np.flatnonzero(self._event_view["outcome"][:width] == OUTCOMES.index("starved"))
+        return self._record_of(int(starved[0]), turn) if starved.size else -1
+
+    def _record_of(self, index: int, turn: int) -> int:
+        """Return the record of an entry of the last pass."""
+        self._space.pull_one(("this", "next")[turn], 8, index)
+        return int(self._space.frontiers[turn][index]) & 0xFFFFFFFF
 
     def fault(self, record: int) -> Fault:
         """Return where the task of a record stopped."""

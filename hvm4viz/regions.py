@@ -114,8 +114,9 @@ class Regions:
             node = int(too_large[0])
             size = tpb * max(FIELDS_MAX, 1 << (node - 1).bit_length())  # then every constructor fits
             return [], (
-                f"a node of {node} cells does not fit a slice of {slice_cells} (region_size "
-                f"{self.machine.region_size} / threads_per_block {tpb}); re-run with region_size={size}"
+                f"a node of {node} cells does not fit: its cells lie together, and each thread has {slice_cells} "
+                f"of a region (region_size={self.machine.region_size} over threads_per_block={tpb}); re-run with "
+                f"region_size={size}, which gives each {size // tpb}: room for it and for every constructor"
             )
         lanes = hungry // tpb
         firsts = np.flatnonzero(np.diff(lanes, prepend=-1))  # threads of a block are neighbours
@@ -147,5 +148,5 @@ class Regions:
         mib = -(-2 * cells * 8 // 2**20)
         return (
             f"no free region left for {who}: all {self.limit:,} regions ({cells:,} cells) are in use; re-run with "
-            f"heap='{mib} MiB'"
+            f"heap='{mib} MiB', unless the program never ends"
         )

@@ -111,10 +111,10 @@ class Store:
         regions_max = machine.heap_cells // machine.region_size
         needed = max(machine.blocks, -(-len(words) // machine.region_size))
         if regions_max < needed:
-            least = needed * machine.region_size * 8
+            least = -(-needed * machine.region_size * 8 // 1024)
             raise ValueError(
                 f"Machine(heap={machine.heap!r}) holds {regions_max} regions of {machine.region_size} cells; this run "
-                f"starts with {needed}: use heap={least!r} or more, or smaller regions"
+                f"starts with {needed}: use heap='{least} KiB' or more, or smaller regions with region_size="
             )
         self._opening = device.renew()
         self._compiled = device.kernel(kernel.alone if machine.threads == 1 and device.tailors else kernel.text)

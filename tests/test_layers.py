@@ -48,7 +48,7 @@ LAYERS = (
     {"sweeps"},
     {"quiet"},
     {"golden"},
-    {"options", "arguments", "figure_request", "outputs", "completion", "lab", "streams", "bench"},
+    {"options", "arguments", "figure_request", "wording", "outputs", "completion", "lab", "streams", "bench"},
     {"selftest", "diagnosis", "health", "doctor"},
     {"commands", "magics"},
     {"bench.command", "bench.suite_command", "figure_commands", "sweep_command", "trace_commands"},

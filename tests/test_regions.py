@@ -116,9 +116,11 @@ def test_the_region_size_that_is_told_holds_the_node_and_every_constructor(lanes
     machine = Machine(blocks=1, threads_per_block=lanes, region_size=8 * lanes)
     _, full = regions(machine, limit=9, in_use=1).feed(hungry(machine, {0: (node, node)}))
 
-    size = int(full.rpartition("region_size=")[2])
+    size = int(full.rpartition("region_size=")[2].partition(",")[0])
 
-    assert f"a node of {node} cells does not fit a slice of 8" in full
+    assert f"a node of {node} cells does not fit: its cells lie together, and each thread has 8 of a region" in full
+    assert f"(region_size={8 * lanes} over threads_per_block={lanes})" in full
+    assert f"which gives each {size // lanes}" in full
     assert size // lanes >= max(node, FIELDS_MAX)
     larger = Machine(blocks=1, threads_per_block=lanes, region_size=size)
     assert regions(larger, limit=99, in_use=1).feed(hungry(larger, {0: (node, node)}))[1] == ""
@@ -133,7 +135,7 @@ def test_the_region_size_that_is_told_holds_the_node_and_every_constructor(lanes
 def test_twice_the_heap_is_proposed_in_whole_mebibytes(limit: int, mib: int) -> None:
     table = regions(Machine(blocks=1, threads_per_block=1, region_size=64), limit=limit, in_use=1)
 
-    assert table.full_message("block 0").endswith(f"re-run with heap='{mib} MiB'")
+    assert table.full_message("block 0").endswith(f"re-run with heap='{mib} MiB', unless the program never ends")
 
 
 def test_regions_of_a_heap_that_was_worked_on_count_as_full() -> None:
@@ -158,7 +160,7 @@ def test_node_longer_than_a_slice_is_told() -> None:
     machine = Machine(blocks=1, threads_per_block=4, region_size=16)
     _, full = regions(machine, limit=9, in_use=1).feed(hungry(machine, {0: (9, 9)}))
 
-    assert "does not fit a slice of 4" in full
+    assert "each thread has 4 of a region" in full
     assert "region_size=64" in full
 
 

@@ -13,6 +13,7 @@ from typing import Any, Final, Literal
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
+from hvm4viz.interrupt import kept_interrupts
 from hvm4viz.trace.whole import write_whole
 
 FORMATS: Final = ("pdf", "png", "svg")
@@ -77,7 +78,7 @@ def save(
     }
     if (fig.dpi if dpi is None else dpi) >= PRINT_DPI:
         settings["text.hinting"] = "none"  # fine pixels need none, and words are as wide as in PDF
-    with mpl.rc_context(settings):
+    with kept_interrupts(), mpl.rc_context(settings):
         for name, target in zip(formats, paths, strict=True):
             metadata = _words(fig, name) | (_NO_DATES[name] if reproducible else {})
             drawn = io.BytesIO()
@@ -97,4 +98,9 @@ def _words(fig: Figure, name: str) -> dict[str, Any]:
     """Return what a figure says of itself, under the names of a format."""
     alt, provenance = getattr(fig, "alt", ""), getattr(fig, "provenance", "")
     keys = {"pdf": ("Subject", "Keywords"), "png": ("Description", "Source"), "svg": ("Description", "Source")}[name]
-    return {key: text for key, text in zip(keys, (alt, provenance), strict=True) if text}
+    return {key: _printable(text) for key, text in zip(keys, (alt, provenance), strict=True) if text}
+
+
+def _printable(text: str) -> str:
+    """Replace what no file of words can hold: XML takes no control characters, UTF-8 no halves of a pair."""
+    return "".join(char if char.isprintable() or char == "\n" else "\ufffd" for char in text)

@@ -68,19 +68,25 @@ def whole_file(path: str | Path, *, overwrite: bool = False, what: str = "file")
     path = file_path(path, what=what)
     place = Path(os.path.realpath(path)) if path.is_symlink() else path
     if not overwrite and place.exists():
-        raise TraceExists(f"{path}: a file of that name is already there; choose another name, or overwrite=True")
+        raise _exists(path)
     with part_of(place) as part:
         try:
             yield part
             _sync(part)
         except OSError as error:
-            raise TraceError(f"{path}: the {what} cannot be written here: {_why(error, part)}") from error
+            raise TraceError(f"{path}: the {what} cannot be written here: {unwritable(part, error)}") from error
         try:
             _rename(part, place, overwrite=overwrite)
         except FileExistsError:
-            raise TraceExists(f"{path}: a file of that name is already there; choose another name") from None
+            raise _exists(path) from None
         except OSError as error:
-            raise TraceError(f"{path}: the {what} cannot be given this name: {_why(error, part)}") from error
+            raise TraceError(f"{path}: the {what} cannot be given this name: {unwritable(part, error)}") from error
+
+
+def _exists(path: Path) -> TraceExists:
+    return TraceExists(
+        f"{path}: a file of that name is already there; choose another name, or add overwrite=True to replace it"
+    )
 
 
 def write_whole(path: str | Path, content: str | bytes, *, overwrite: bool = False, what: str = "file") -> Path:
@@ -124,7 +130,7 @@ def copy_whole(folders: dict[Path, str], path: Path, *, what: str) -> Path:
                 _copy(source, part / name)
             part.rename(path)
         except OSError as error:
-            raise TraceError(f"{path}: the {what} cannot be copied here: {_why(error, part)}") from error
+            raise TraceError(f"{path}: the {what} cannot be copied here: {unwritable(part, error)}") from error
     return path
 
 
@@ -167,15 +173,15 @@ def _link(part: Path, path: Path) -> None:
         part.rename(path)  # a file system without links
 
 
-def _why(error: OSError, part: Path) -> str:
-    """Say what the system said, and what to do about it."""
+def unwritable(path: Path, error: OSError) -> str:
+    """Say why a file cannot be written, or could not be to its end, and what to do about it."""
     why = error.strerror or str(error)
-    folder = part.parent
+    folder = path.parent
     if not folder.is_dir():
-        return f"{why}; there is no folder {str(folder)!r}: make it, or save elsewhere"
+        return f"there is no folder {str(folder)!r}; make it, or name a file in another one"
     if error.errno not in (*_NO_ROOM, None):
         return f"{why}; save elsewhere"
     with suppress(OSError):
         why += f"; {shutil.disk_usage(folder).free:,} bytes are free there"
-        why += f", and {part.stat().st_size:,} were written"
+        why += f", and {path.stat().st_size:,} were written"
     return f"{why}; free some space or save elsewhere"

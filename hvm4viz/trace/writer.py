@@ -17,7 +17,7 @@ from hvm4viz.events import RunEnd, RunHeader
 from hvm4viz.trace import format as fmt
 from hvm4viz.trace.arrow import pa
 from hvm4viz.trace.columns import merge
-from hvm4viz.trace.whole import file_path, whole_file
+from hvm4viz.trace.whole import file_path, unwritable, whole_file
 
 if TYPE_CHECKING:
     from hvm4viz.trace.columns import Chunk
@@ -174,7 +174,7 @@ class _Sink:
                 "choose another name or remove it first"
             ) from None
         except OSError as error:
-            raise TraceError(f"{path}: the trace cannot be written here: {error.strerror}") from error
+            raise TraceError(f"{path}: the trace cannot be written here: {unwritable(path, error)}") from error
         self._parts: list[bytes] = []
         self.written = 0
         self.pending_bytes = 0

@@ -78,8 +78,8 @@ def page(view: TraceView, *, passes: tuple[int, int] | None = None, limit: int |
         width = kept[1] - kept[0]
         if passes is not None or width <= 1:
             raise TraceTooLarge(
-                f"the page of passes {kept[0]} to {kept[1] - 1} takes {len(text):,} bytes, more than limit={limit!r}: "
-                f"choose fewer with passes=, or raise the limit"
+                f"the page of passes {kept[0]} to {kept[1] - 1} takes {len(text):,} bytes, more than the {most:,} "
+                f"allowed; in Python, to_html(FILE, passes=(first, end)) shows fewer, limit={len(text)} allows it"
             )
         fitting = max(int(width * most / len(text) * 0.8), 1)
         first = min(max(view.pass_index - fitting // 2, 0), n - fitting)

@@ -399,6 +399,17 @@ def test_an_error_far_away_is_told_as_the_host_tells_it() -> None:
     assert (run.status, run.message) == (alone.status, alone.message)
 
 
+def test_a_full_heap_stays_where_it_is_and_is_told_of_as_on_the_host() -> None:
+    machine = Machine(blocks=40, fuel=64, heap="2 MiB")
+    alone, run = (run_of(SUM, device=device, machine=machine, record="off") for device in ("cpu", "cuda"))
+
+    assert alone.status == "heap_full"
+    assert (run.status, run.message) == (alone.status, alone.message)
+    assert moved()["down"] < 1 << 20
+    resumed = run.resume(heap="64 MiB", progress=False)
+    assert resumed.text == str(1 << 13)
+
+
 def test_a_frontier_of_the_evaluator_leaves_its_heap_to_the_host() -> None:
     text = SUM.replace("@main = @sum(@tree(13))", "@main = %gnf(@sum(@tree(9))) + @all(%gnf(@list(9)))\n") + (
         "@list = λ{0: []; λ&n. @sum(@tree(5)) <> @list(n - 1)}\n@all = λ{[]: 0; <>: λh. λt. h + @all(t)}"
