@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final, Protocol, overload
 
 import numpy as np
@@ -98,6 +98,10 @@ class FarCells(Sequence[int]):
                 return known
             self._need(cell, cell + 1)
         return self._words.item(cell)
+
+    def reader(self) -> Callable[[int], int]:
+        """Return the fastest way to read single words, good until the next change."""
+        return self._words.item if self._is_here() else self.__getitem__
 
     def _need(self, start: int, stop: int) -> None:
         """Fetch the pages of these cells that are not there yet."""

@@ -44,7 +44,7 @@ def test_a_page_is_fetched_once_until_something_changes() -> None:
     cells = FarCells(heap)
 
     assert cells[PAGE_CELLS + 5] == heap.true[PAGE_CELLS + 5]
-    assert cells[PAGE_CELLS + 77] == heap.true[PAGE_CELLS + 77]
+    assert cells.reader()(PAGE_CELLS + 77) == heap.true[PAGE_CELLS + 77]
     assert heap.fetched == [(PAGE_CELLS, 2 * PAGE_CELLS)]
     heap.true[PAGE_CELLS + 5], heap.change = 9, 2
     assert cells[PAGE_CELLS + 5] == 9
@@ -58,7 +58,7 @@ def test_what_is_here_is_read_where_it_is() -> None:
 
     heap.change, heap.words[3] = None, 4
 
-    assert cells[3] == cells.gather([3])[0] == cells[2:5][1] == cells.whole()[3] == 4
+    assert cells.reader()(3) == cells[3] == cells.gather([3])[0] == cells[2:5][1] == cells.whole()[3] == 4
     assert len(heap.fetched) == 1
     assert not heap.gathered
 

@@ -139,10 +139,15 @@ class _HostFunction:
 
     def __init__(self, device: CudaDevice, call: Function) -> None:
         self._device, self._call = device, call
+        self._moves: dict[tuple[Buffer, ...], int] = {}
 
     def __call__(self, count: int, *buffers: Buffer) -> Handle:
         """Run ``count`` threads over the buffers."""
-        self._device.fetch(*buffers)
+        if self._moves.get(buffers) != self._device.moves:  # else they are at home since the last time
+            self._device.fetch(*buffers)
+            if len(self._moves) >= BOUND_MAX:
+                self._moves.clear()
+            self._moves[buffers] = self._device.moves
         return self._call(count, *buffers)
 
 
@@ -235,7 +240,7 @@ class CudaDevice(CudaMemory, Device):
         self.name = f"cuda ({facts[0]['name'].decode()}{many})"
         self.lanes = LANES * sum(int(each["multiProcessorCount"]) for each in facts)
         self.pending = _Pending(self)
-        self._kernels: dict[str, CudaKernel] = {}
+        self._kernels: dict[tuple[bool, str], CudaKernel] = {}
 
     @property
     def joins_on_grid(self) -> bool:
@@ -258,7 +263,7 @@ class CudaDevice(CudaMemory, Device):
 
     def kernel(self, source: str) -> CudaKernel:
         """Compile a kernel text for the GPU (CuPy keeps the result on disk) and for the host."""
-        key = f"{self.is_private}{source}"
+        key = self.is_private, source
         if key not in self._kernels:
             modules: list[Any] = []
             for gpu in self.gpus:
