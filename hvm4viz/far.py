@@ -53,8 +53,7 @@ class FarCells(Sequence[int]):
     """
 
     def __init__(self, heap: Far) -> None:
-        self._heap = heap
-        self._words = heap.words
+        self._heap, self._words = heap, heap.words
         self._pages = -(-len(heap.words) // PAGE_CELLS)
         self._forget(None)
 
@@ -72,7 +71,7 @@ class FarCells(Sequence[int]):
         return change is None
 
     def __len__(self) -> int:
-        """Return the number of cells, in use or not."""
+        """Return the number of cells."""
         return len(self._words)
 
     @overload
@@ -124,8 +123,7 @@ class FarCells(Sequence[int]):
         if self._is_here():
             return self._words[at].tolist()
         held, single = self._held, self._single
-        missing = [cell for cell in set(at.tolist()) if cell not in single and not (held and held[cell // PAGE_CELLS])]
-        if missing:
+        if missing := [c for c in set(at.tolist()) if c not in single and not (held and held[c // PAGE_CELLS])]:
             found = self._heap.gather(np.array(missing, np.int64))
             single.update(zip(missing, found.tolist(), strict=True))
         return [self[cell] for cell in at.tolist()]

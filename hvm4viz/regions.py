@@ -31,11 +31,9 @@ class Regions:
     """
 
     def __init__(self, machine: Machine, owner: NDArray[np.uint32], chain: NDArray[np.uint32], in_use: int) -> None:
-        self.machine = machine
-        self.owner = owner
-        self.chain = chain
+        self.machine, self.limit = machine, len(owner)
+        self.owner, self.chain = owner, chain
         self.in_use = in_use
-        self.limit = len(owner)
         self.assign(machine.blocks, is_fresh=True)
 
     def assign(self, blocks: int, *, is_fresh: bool) -> list[tuple[int, int]]:

@@ -92,6 +92,8 @@ def test_cells_from_anywhere_come_in_one_fetch_and_are_known_then() -> None:
     assert cells[17 * PAGE_CELLS + 3] == heap.true[17 * PAGE_CELLS + 3]
     assert [sorted(each) for each in heap.gathered] == [[5 * PAGE_CELLS, 17 * PAGE_CELLS + 3]]
     assert len(heap.fetched) == 1
+    heap.true[wanted], heap.change = 5, 2
+    assert cells.gather(wanted) == [5] * 4
 
 
 def test_who_reads_all_of_it_gets_more_at_a_time() -> None:
