@@ -278,14 +278,15 @@ class Frontier:
         param[5] = fuel
         param[14] = width
         param[13] = in_use = self.store.regions.in_use
-        sums[0] = abi.SUM_POISON
         self.store.prepare()
         if self._moves:
+            sums[0] = abi.SUM_POISON
             self._space.push_order()
-        if self._counts_remote and self._is_away:
-            self.device.clear(self.store.remote, 4 * in_use)
-        elif self._counts_remote:
-            self.store.remote_view[:in_use] = 0
+        if self._counts_remote:
+            if self._is_away:
+                self.device.clear(self.store.remote, 4 * in_use)
+            else:
+                self.store.remote_view[:in_use] = 0
         if self.store.shadow is not None:
             self.store.shadow.start(self.store.now, in_use * self.machine.region_size)
         batch = self.batch if self.batch is not None and width == 1 and not sums[2] and self.batch.is_ready else None
