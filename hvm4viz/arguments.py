@@ -88,7 +88,11 @@ def run_arguments(given: argparse.Namespace, door: Door) -> dict[str, Any]:
     """
     values: dict[str, Any] = {option.dest: getattr(given, option.dest, None) for option in options(door)}
     if values["mode"] == "snf" and (values["collapse"] or values["limit"] is not None):
-        raise ValueError("--mode snf has one result: leave out --collapse and --limit, or use --mode collapse")
+        flag, value = ("--collapse", "") if values["collapse"] else ("--limit", f" {values['limit']}")
+        raise ValueError(
+            f"{flag}{value} is for --mode collapse, and --mode snf has one result: leave out {flag}, or write "
+            "--mode collapse"
+        )
     chosen = {o.dest: values[o.dest] for o in options(door) if o.target == "run" and values[o.dest] is not None}
     machine = {o.dest: values[o.dest] for o in options(door) if o.target == "machine" and values[o.dest] is not None}
     if values["collapse"]:
@@ -110,7 +114,7 @@ def _nearest_flag(wrong: str, door: Door) -> str:
 
 
 _LISTED: Final[dict[Door, str]] = {
-    "shell": "; --help behind a command lists its options",
+    "shell": "; --help after a command lists its options",
     "cell": "; %%hvm4? lists the options",
 }
 """Where options can be looked up."""
@@ -131,8 +135,20 @@ def explain(message: str, door: Door) -> str:
 
 
 class ShellParser(argparse.ArgumentParser):
-    """A parser of the command line that names the nearest option when it does not know one."""
+    """A parser of the command line that names the nearest option when it does not know one.
+
+    ``flags`` of what it parsed holds the options of the command by the name of what they set: for messages.
+    """
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """Parse; the command's parser is asked first, so its own options are those that are kept."""
+        given, rest = super().parse_known_args(args, namespace)
+        if not hasattr(given, "flags"):
+            given.flags = {action.dest: action.option_strings[-1] for action in self._actions if action.option_strings}
+        return given, rest
 
     def error(self, message: str) -> NoReturn:
         """Print usage and message to standard error, exit with 2."""
+        if message.startswith("the following arguments are required"):
+            message += f"; {self.prog} --help tells what they are"
         super().error(explain(message, "shell"))

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from hvm4viz import limits
 from hvm4viz.errors import EntryNotFound, ProgramError, Source, Span
 from hvm4viz.syntax.parser import Parsed
+from hvm4viz.syntax.span import printable
 from hvm4viz.syntax.writer import BookFull, Writer
 from hvm4viz.term import EXT_MASK, EXT_SHIFT, TAG_SHIFT, Tag
 
@@ -76,11 +77,29 @@ class Book:
         """
         index = self.ids.get(name)
         if index is None or not self.roots[index]:
-            known = [known for known, root in zip(self.names, self.roots, strict=True) if root]
-            close = get_close_matches(name, known, n=1)
-            hint = f"did you mean @{close[0]}?" if close else f"write @{name} = ..., or name another entry"
-            raise EntryNotFound(f"@{name} not defined", hint=hint)
+            raise self._not_found(printable(name))
         return index
+
+    def _not_found(self, name: str) -> EntryNotFound:
+        """Tell that there is no such entry, and what the program has instead."""
+        file = printable(self.sources[0].called) if self.sources else "the program"
+        known = [known for known, root in zip(self.names, self.roots, strict=True) if root]
+        if not known:
+            is_empty = not any(source.text.strip() for source in self.sources)
+            cause = f"{file} is empty" if is_empty else f"@{name} not defined: {file} has no definition"
+            return EntryNotFound(cause, hint=f"write @{name} = ...")
+        hint = f"write @{name} = ..., or name another entry with entry='NAME'"
+        for close in get_close_matches(name, known, n=1):
+            place = self._definition_place(close)
+            hint = f"@{close} at {place} is close to it: rename it @{name}, or run it with entry={close!r}"
+        return EntryNotFound(f"@{name} not defined in {file}", hint=hint)
+
+    def _definition_place(self, name: str) -> str:
+        """Return where a definition starts: at the last @ before its term."""
+        span = self.span(int(self.roots[self.ids[name]]))
+        assert span is not None
+        start = max(span.source.text.rfind("@", 0, span.start), 0)
+        return printable(str(Span(span.source, start, start)))
 
     def span(self, loc: int) -> Span | None:
         """Return where in the source a static cell came from, or None for no such cell."""

@@ -12,6 +12,7 @@ import io
 import sys
 import warnings
 from collections.abc import Sequence
+from functools import partial
 from typing import Final, TextIO
 
 from hvm4viz import __version__, commands, options
@@ -25,7 +26,7 @@ from hvm4viz.interrupt import INTERRUPTED
 from hvm4viz.streams import complain, flush_notes, flush_output, note
 from hvm4viz.sweep_command import add_sweep
 from hvm4viz.trace_commands import add_trace_commands
-from hvm4viz.widgets.summary import problem
+from hvm4viz.wording import in_shell_words, problem_in
 
 _EPILOG: Final = """\
 examples:
@@ -150,39 +151,43 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(argv: Sequence[str] | None) -> int:
     """Run one command; tell what went wrong, and return its exit code."""
+    given = argparse.Namespace(flags={})
     try:
-        code = _command(argv)
+        try:
+            given = parser().parse_args(complete(sys.argv[1:] if argv is None else argv))
+        except SystemExit as stop:  # after --help, --version, or a mistake
+            code = stop.code if isinstance(stop.code, int) else commands.USAGE
+        else:
+            code = _command(given)
         flush_output()
     except BrokenPipeError:
         return commands.OK
     except ProgramError as error:
-        (note if error.span else complain)(problem(error))  # file:line:col stays at the start of the line
+        told = problem_in(error, lambda text: in_shell_words(text, given))
+        (note if error.span else complain)(told)  # file:line:col stays at the start of the line
         return commands.PROGRAM
     except Hvm4vizError as error:
-        complain(str(error))
+        complain(in_shell_words(str(error), given))
         return exit_code(error)
     except OSError as error:
         complain(f"{error.filename or 'input/output'}: {error.strerror or error}")
         return commands.USAGE
     except ValueError as error:
-        complain(str(error))
+        complain(in_shell_words(str(error), given))
         return commands.USAGE
     return code
 
 
-def _command(argv: Sequence[str] | None) -> int:
-    try:
-        given = parser().parse_args(complete(sys.argv[1:] if argv is None else argv))
-    except SystemExit as stop:  # after --help, --version, or a mistake
-        return stop.code if isinstance(stop.code, int) else commands.USAGE
+def _command(given: argparse.Namespace) -> int:
     with warnings.catch_warnings():
         warnings.simplefilter("always", ResourceNotice)
-        warnings.showwarning = _show_warning
+        warnings.showwarning = partial(_show_warning, given)
         code: int = given.command(given)
     return code
 
 
 def _show_warning(
+    given: argparse.Namespace,
     message: Warning | str,
     category: type[Warning],
     filename: str,
@@ -192,6 +197,6 @@ def _show_warning(
 ) -> None:
     del file  # notes go where they go
     if issubclass(category, ResourceNotice):
-        complain(f"note: {message}")
+        complain(f"note: {in_shell_words(str(message), given)}")
     else:
         note(warnings.formatwarning(message, category, filename, lineno, line).rstrip())

@@ -12,12 +12,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from hvm4viz.arguments import run_arguments
+from hvm4viz.errors import DamagedTrace
 from hvm4viz.figure_request import requested_figures
 from hvm4viz.interrupt import INTERRUPTED
 from hvm4viz.limits import PROGRAM_BYTES_MAX
 from hvm4viz.outputs import check_page, write_view
+from hvm4viz.preferences import preference
 from hvm4viz.streams import complain, note, put
 from hvm4viz.widgets.summary import count, summary
+from hvm4viz.wording import in_shell_words
 
 if TYPE_CHECKING:
     from hvm4viz.program import Program
@@ -56,6 +59,23 @@ def read_program(file: str, *, root: str | None) -> Program:
     return parse(sys.stdin.buffer.read(PROGRAM_BYTES_MAX + 1), name="<stdin>", root=root)
 
 
+def read_trace(file: str) -> Trace:
+    """Open a trace; say so if it is not whole."""
+    from hvm4viz.trace import open_trace
+
+    trace = open_trace(Path(file).expanduser())
+    if trace.state == "damaged":
+        before = (
+            f"what is before them, {count(trace.n_passes, 'passes')}, is whole"
+            if trace.n_passes
+            else "no pass is whole"
+        )
+        complain(
+            f"note: {file}: damaged: {trace.note}; {before}: run the program again with --save FILE.hvt to have all"
+        )
+    return trace
+
+
 def run(given: argparse.Namespace) -> int:
     """Run a program; show answer, statistics, and what else was asked for."""
     from hvm4viz.run import run as run_program
@@ -77,7 +97,8 @@ def run(given: argparse.Namespace) -> int:
 
     if given.json:
         done = run_program(program, on_log=note, **arguments)
-        put(json.dumps(report(done, given.save)))
+        told = report(done, given.save)
+        put(json.dumps({**told, "message": in_shell_words(done.message, given)}))
     else:
         done = run_program(program, on_log=put, on_result=lambda term: show(term.text), **arguments)
         for line in done.lines[len(shown) :]:
@@ -108,9 +129,11 @@ def _after(run: Run, given: argparse.Namespace, drawn: list[str]) -> int:
     """Write the notes that follow a run; return its exit code."""
     code = CODES[run.status.value]
     if run.message:
-        complain(run.message)
+        complain(in_shell_words(run.message, given))
     if not given.quiet:
         note(summary(run))
+        if run.trace.is_cut:
+            complain(f"note: {in_shell_words(_cut(run.trace, given.trace_limit), given)}")
         if given.save:
             note(f"trace: {given.save}")
         if given.html:
@@ -123,6 +146,15 @@ def _after(run: Run, given: argparse.Namespace, drawn: list[str]) -> int:
         complain(f"expected {given.expect!r}, got {run.text!r}")
         return DIFFERENT
     return code
+
+
+def _cut(trace: Trace, limit: str | None) -> str:
+    """Tell what a trace does not keep because it would have grown too large."""
+    return (
+        f"the trace reached trace_limit={limit or preference('trace_limit')!r}: of the passes from "
+        f"{trace.events_until:,} on it keeps counts alone, {count(trace.dropped, 'events')} are left out; raise "
+        "trace_limit= to keep more, or run with record='counts' to keep none"
+    )
 
 
 def lab_command() -> str:
@@ -140,7 +172,7 @@ def info(given: argparse.Namespace) -> int:
         "program": ", ".join(meta["files"]),
         "entry": f"@{meta['entry']}, mode {meta['mode']}",
         "status": meta["status"] or "still running, or killed",
-        "message": meta["message"],
+        "message": in_shell_words(meta["message"], given),
         "machine": ", ".join(f"{name} {value}" for name, value in meta["machine"].items()),
         "device": ", ".join(meta["devices"]),
         "passes": f"{trace.n_passes:,}, at most {max(trace.frontier_sizes, default=0):,} entries each",
@@ -169,27 +201,25 @@ def _cells(trace: Trace) -> str:
 
 def verify(given: argparse.Namespace) -> int:
     """Re-check the protocol from a trace alone; exit 1 if it is broken."""
-    from hvm4viz.trace import open_trace
-
-    found = open_trace(given.trace).verify()
+    found = read_trace(given.trace).verify()
+    if found.damage and not found.n_passes:
+        raise DamagedTrace(f"{given.trace}: {found}")
     put(str(found))
     return OK if found.ok else DIFFERENT
 
 
 def view(given: argparse.Namespace) -> int:
     """Show a trace, or the run of a program, in a browser: as one page that needs no kernel."""
-    from hvm4viz.trace import open_trace
-
     check_page(given.html)
     if given.file.endswith(".hvt"):
-        subject, code = open_trace(given.file), OK
+        subject, code = read_trace(given.file), OK
     else:
         from hvm4viz.run import run as run_program
 
         subject = run_program(read_program(given.file, root=None), record=given.record)
         code = CODES[subject.status.value]
         if subject.message:
-            complain(subject.message)
+            complain(in_shell_words(subject.message, given))
     path = write_view(subject, given.html or str(_page_file(given.file)), theme=given.theme)
     note(f"view: {path}")
     if not given.html and not webbrowser.open(path.resolve().as_uri()):

@@ -25,6 +25,11 @@ class Source:
     name: str
     text: str = field(repr=False)
 
+    @property
+    def called(self) -> str:
+        """Name as it is shown."""
+        return self.name[1:-1] if self.name.startswith("<") and self.name.endswith(">") else self.name
+
     @cached_property
     def line_starts(self) -> list[int]:
         """Offsets at which lines start, in order."""
@@ -69,8 +74,7 @@ class Span:
 
     def __str__(self) -> str:
         """Place as ``file:line:col``."""
-        name = self.file[1:-1] if self.file.startswith("<") and self.file.endswith(">") else self.file
-        return f"{name}:{self.line}:{self.col}"
+        return f"{self.source.called}:{self.line}:{self.col}"
 
 
 class Hvm4vizError(Exception):

@@ -89,7 +89,7 @@ def shortages(
         parts = ", ".join(f"{name} {size(bytes_)}" for name, bytes_ in needs.items())
         lines.append(
             f"this run may come to need {size(sum(needs.values()))} of memory ({parts}); {size(memory)} are free. Set "
-            "Machine(heap=...), trace_limit or record lower, if it is to stay within that"
+            "Machine(heap=...), trace_limit= or record= lower, if it is to stay within that"
         )
     if save is not None and "the trace" in needs:
         folder = Path(save).expanduser().parent
@@ -97,16 +97,17 @@ def shortages(
         if free is not None and needs["the trace"] > free:
             lines.append(
                 f"the trace may grow to {size(needs['the trace'])} and more; the disk of {folder} has {size(free)} "
-                "free. Set trace_limit lower, or record='counts'"
+                "free. Set trace_limit= lower, or record='counts'"
             )
     return lines
 
 
 def size(nbytes: int) -> str:
     """Return a number of bytes in words, such as ``1.5 GiB``."""
-    for unit, name in ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
+    for unit, name in ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
         if nbytes >= unit:
-            return f"{nbytes / unit:.3g} {name}"
+            number = nbytes / unit
+            return f"{number:,.0f} {name}" if number >= 100 else f"{number:.3g} {name}"
     return f"{nbytes:,} bytes"
 
 
@@ -124,6 +125,8 @@ def _is_ours(frame: FrameType) -> bool:
 
 class HeapGauge:
     """The observer that tells once that the heap is nearly full.
+
+    Of one that is full it says nothing: the run itself does, once that stops it.
 
     Parameters
     ----------
@@ -143,7 +146,7 @@ class HeapGauge:
 
     def on_pass(self, record: PassRecord) -> None:
         """Look at how many regions are in use."""
-        if len(record.cells) >= self._at:
+        if self._at <= len(record.cells) < self._regions:
             share = len(record.cells) / self._regions
             self._at = self._regions + 1
             self._tell(

@@ -350,7 +350,7 @@ class Execution:
         for _ in self.new_results():
             pass
         if request.mode == "snf" and stop.status == "done":
-            self.results = [Term(image.words, image.root, self._book)]
+            self.results = [Term(self.store.cells, image.root, self._book)]
         message = self._message(stop)
         log = self.evaluator.log if self.evaluator else []
         lines = tuple(term.text for term in self.results)
@@ -393,9 +393,11 @@ class Execution:
         if stop.status == "primitive":
             name = self._primitive(fault.place)
             return (
-                f"%{name} was met inside %gnf{where}: a frontier run cannot call primitives; call it outside, or "
-                f"reduce with %nf"
+                f"%{name} was met inside %gnf{where}: %gnf reduces its argument on the frontier machine, which cannot "
+                f"call primitives; call %{name} outside, or reduce with %nf, which does it on the CPU evaluator"
             )
+        if stop.status == "heap_full":
+            return f"{stop.message}; it was at work{where}" if where else stop.message
         what = stop.message or _ERRORS.get(fault.kind, f"kernel fault {fault.kind}")
         return f"RUNTIME_ERROR: {what}{where}; pass {self.store.passes - 1}, cell {fault.root}"
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from hvm4viz.arguments import add_figure_options
-from hvm4viz.commands import OK
+from hvm4viz.commands import OK, read_trace
 from hvm4viz.figure_request import figure_kinds, figure_request, subject_of, write_figure
 from hvm4viz.options import FIGURE
 from hvm4viz.streams import note
@@ -47,14 +47,12 @@ def add_figure_commands(verbs: Any) -> None:
 
 def figure(given: argparse.Namespace) -> int:
     """Draw a figure."""
-    from hvm4viz.trace import open_trace
-
     request = figure_request(given.kind, given.out, {o.dest: getattr(given, o.dest, None) for o in FIGURE})
     path = Path(given.out).expanduser()
     if subject_of(figure_kinds()[request.kind]) == "runs":
         write_figure(request.draw_of(_table(given.trace)), path)
     else:
-        request.write(open_trace(given.trace), path)
+        request.write(read_trace(given.trace), path)
     return OK
 
 
@@ -71,10 +69,9 @@ def animate(given: argparse.Namespace) -> int:
     """Write a moving picture."""
     from hvm4viz.figures.animate import animate as write
     from hvm4viz.figures.style import style
-    from hvm4viz.trace import open_trace
 
     chosen = {name: getattr(given, name) for name in ANIMATION if getattr(given, name) is not None}
-    trace = open_trace(given.trace)
+    trace = read_trace(given.trace)
     with warnings.catch_warnings(record=True) as said, style("screen", dark=bool(given.dark)):
         warnings.simplefilter("always")
         try:

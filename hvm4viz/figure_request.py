@@ -125,7 +125,7 @@ def requested_figures(texts: Iterable[str]) -> list[FigureRequest]:
             raise ValueError(f"figure {text!r} is not understood; write KIND, KIND=FILE or KIND,pass=3,venue=acm=FILE")
         kind, words, file = found.groups()
         values = [_read(word) for word in words.split(",")[1:]]
-        request = figure_request(kind, file or None, {option.dest: value for option, value in values})
+        request = figure_request(kind, file or None, {option.dest: value for option, value in values}, dashes="")
         if subject_of(figure_kinds()[kind]) == "runs":
             raise ValueError(
                 f"{kind} is of many runs: write their table to a file, then hvm4viz figure TABLE {kind} OUT"
@@ -134,8 +134,10 @@ def requested_figures(texts: Iterable[str]) -> list[FigureRequest]:
     return requests
 
 
-def figure_request(kind: str, file: str | None, given: Mapping[str, Any]) -> FigureRequest:
+def figure_request(kind: str, file: str | None, given: Mapping[str, Any], *, dashes: str = "--") -> FigureRequest:
     """Put a request together from the values of options by their name (``options.FIGURE``), and check it.
+
+    ``dashes`` is what stands before the names of options where they were written.
 
     Raises
     ------
@@ -161,10 +163,11 @@ def figure_request(kind: str, file: str | None, given: Mapping[str, Any]) -> Fig
             continue
         takers = [name for name, figure in known.items() if option.dest in inspect.signature(figure).parameters]
         if kind not in takers:
-            raise ValueError(f"{option.flags[-1]} says nothing of {kind}; it is for {', '.join(takers)}")
+            name = f"{dashes}{option.flags[-1].removeprefix('--')}"
+            raise ValueError(f"{kind} has no option {name}; it is for {', '.join(takers)}")
         options[option.dest] = False if option.flags[-1].startswith("--no-") else value
     if subject_of(known[kind]) == "a" and "b" not in options:
-        raise ValueError(f"{kind} needs a second trace: --with B.hvt, or {kind},with=B.hvt")
+        raise ValueError(f"{kind} needs a second trace: add --with B.hvt (in run --fig: {kind},with=B.hvt)")
     return FigureRequest(kind, path, options, _style(look))
 
 

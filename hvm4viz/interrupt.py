@@ -27,10 +27,11 @@ def ends_the_command() -> Generator[None]:
 
 @contextmanager
 def kept_interrupts() -> Generator[None]:
-    """Raise at the end an interrupt that came meanwhile and got lost.
+    """Raise at the end an interrupt that came meanwhile and got lost, or was taken for something else.
 
-    Python prints and forgets an exception that is raised while it calls back for an object that goes away. Whoever
-    makes very many of those, as matplotlib does, loses an interrupt now and then.
+    Python prints and forgets an exception that is raised while it calls back for an object that goes away, and C++ that
+    converts its arguments makes a TypeError of any. Whoever does very much of both, as matplotlib does, loses an
+    interrupt now and then.
     """
     is_main = threading.current_thread() is threading.main_thread()
     if not is_main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
@@ -46,6 +47,10 @@ def kept_interrupts() -> Generator[None]:
     signal.signal(signal.SIGINT, press)
     try:
         yield
+    except Exception as taken_for:
+        if pressed:
+            raise KeyboardInterrupt from taken_for
+        raise
     finally:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if pressed:

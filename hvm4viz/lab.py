@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Sequence
 from importlib import import_module
 from importlib.util import find_spec
@@ -17,6 +16,11 @@ def notebooks() -> Path:
     """Return the folder of the notebooks; out of an install they are copied into the current folder first.
 
     A copy that is there already stays as it is: its notebooks may have been edited.
+
+    Raises
+    ------
+    TraceError
+        If they cannot be copied there; nothing is left of the copy.
     """
     package = Path(__file__).parent
     checkout = package.parent / "notebooks"
@@ -24,8 +28,9 @@ def notebooks() -> Path:
         return checkout
     copy = Path(COPY)
     if not copy.exists():
-        shutil.copytree(package / "_notebooks", copy)
-        shutil.copytree(package / "programs", copy / "programs")
+        from hvm4viz.trace.whole import copy_whole
+
+        copy_whole({package / "_notebooks": ".", package / "programs": "programs"}, copy, what="notebooks")
     return copy
 
 

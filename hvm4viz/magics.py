@@ -9,6 +9,7 @@ import argparse
 import re
 import shlex
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn, Protocol
 
@@ -24,7 +25,7 @@ from hvm4viz.figure_request import FigureRequest, requested_figures
 from hvm4viz.outputs import check_page, view_options, write_view
 from hvm4viz.trace import Trace, open_trace
 from hvm4viz.widgets.escape import terminal_text
-from hvm4viz.widgets.summary import problem
+from hvm4viz.wording import flags_of, in_options, problem_in
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -135,19 +136,20 @@ class Hvm4Magics:
     @no_var_expand
     def hvm4(self, line: str, cell: str | None = None) -> object:
         """Be ``%%hvm4`` or ``%hvm4``; the shown help text is put here by ``register``."""
+        verb, _, rest = line.strip().partition(" ")
+        words = partial(in_options, flags=flags_of("cell") if cell is not None or verb == "run" else {})
         try:
             if cell is not None:
                 return self.run_cell(line, cell)
-            verb, _, rest = line.strip().partition(" ")
             if verb and verb not in self.lines:
                 raise UsageError(f"unknown command {verb!r}{nearest(verb, list(self.lines))}; try %hvm4 help")
             return self.lines[verb or "help"](rest)
         except Hvm4vizError as error:
-            raise _plain(error) from None
+            raise _plain(error, words) from None
         except OSError as error:
             raise UsageError(f"{error.filename or line.strip()}: {error.strerror or error}") from None
         except ValueError as error:
-            raise UsageError(str(error)) from None
+            raise UsageError(words(str(error))) from None
 
     def run_cell(self, line: str, cell: str) -> Run | None:
         """Run a cell's text."""
@@ -208,7 +210,16 @@ class Hvm4Magics:
             return found
         if name.endswith(".hvt"):
             return open_trace(Path(name).expanduser())
-        raise UsageError(f"{name!r} is no run and no trace{nearest(name, list(self.shell.user_ns))}")
+        if name in self.shell.user_ns:
+            raise UsageError(
+                f"{name!r} is of type {type(found).__name__}, neither a run nor a trace; %%hvm4 -o NAME binds a run"
+            )
+        if not name.isidentifier():
+            raise UsageError(f"{name!r} is neither a variable nor a .hvt file; %%hvm4 --save FILE.hvt writes one")
+        raise UsageError(
+            f"there is no variable {name!r} here yet{nearest(name, list(self.shell.user_ns))}; run a cell with "
+            f"%%hvm4 -o {name} first, or name a .hvt file"
+        )
 
     def list_books(self, line: str) -> None:
         """List the saved books."""
@@ -324,9 +335,9 @@ def _say_nothing(line: str) -> None:
     del line
 
 
-def _plain(error: Hvm4vizError) -> Hvm4vizError:
+def _plain(error: Hvm4vizError, words: Callable[[str], str]) -> Hvm4vizError:
     """Let IPython show an error without the frames of this package: the message says the place."""
-    text = terminal_text(f"{type(error).__name__}: {problem(error)}")
+    text = terminal_text(f"{type(error).__name__}: {problem_in(error, words)}")
     foreign: Any = error
     foreign._render_traceback_ = text.splitlines  # IPython asks for this before it lays out frames
     return error

@@ -57,13 +57,16 @@ class Nodes:
 
     def term(self, cell: int, call: object) -> Term:
         """Return the term in a cell, for one call of a primitive."""
-        return Term(self.store.words, cell, self.book, call=call)
+        return Term(self.store.cells, cell, self.book, call=call)
 
     def alloc(self, cells: int) -> int:
         """Return the first of so many adjacent free cells."""
         state, size = self._cells, self.machine.region_size
         if cells > size:
-            raise HeapFull(f"a node of {cells} cells does not fit a region of {size}; re-run with a larger region_size")
+            raise HeapFull(
+                f"a node of {cells} cells does not fit: its cells lie together, and a region has {size}; re-run with "
+                f"region_size={1 << (cells - 1).bit_length()}"
+            )
         while state[1] - state[0] < cells:
             region = int(self.store.regions.chain[state[2]])
             if region == abi.NO_REGION:

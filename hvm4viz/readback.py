@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from hvm4viz.syntax.span import printable
 from hvm4viz.term import CHR, CON, NIL, OPERATORS, SUB_BIT, SUC, ZER, Tag, arity_of, ext_of, has_sub, tag_of, val_of
 
 if TYPE_CHECKING:
@@ -183,8 +184,8 @@ class Term:
         return cells
 
     def __repr__(self) -> str:
-        """Show the text, cut after 200 characters."""
-        text = self.text
+        """Show the text, cut after 200 characters, without what a terminal would obey."""
+        text = printable(self.text)
         return text if len(text) <= 200 else f"{text[:200]}… ({len(text):,} characters)"
 
 

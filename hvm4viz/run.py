@@ -418,11 +418,11 @@ def check_limits(max_passes: int, timeout: float | None, repeat: int, workers: i
     if max_passes < 0:
         raise ValueError(f"max_passes={max_passes}: must be 0 or more")
     if timeout is not None and not timeout >= 0:
-        raise ValueError(f"timeout={timeout}: must be 0 or more seconds, or None")
+        raise ValueError(f"timeout={timeout}: must be 0 or more seconds; leave it out for no limit")
     if repeat < 1:
         raise ValueError(f"repeat={repeat}: must be 1 or more")
     if workers is not None and not 1 <= workers <= 1024:
-        raise ValueError(f"workers={workers}: must be from 1 to 1,024, or None for one a core")
+        raise ValueError(f"workers={workers}: must be from 1 to 1,024; leave it out for one a core")
     if not 0 <= seed < 2**64:
         raise ValueError(f"seed={seed}: must be from 0 to 2**64 - 1")
 

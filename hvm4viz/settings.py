@@ -138,12 +138,12 @@ class Machine:
         if self.owner_unit == "block" and self.dup != "owner":
             raise ValueError(
                 f"Machine(owner_unit='block', dup={self.dup!r}): the unit says who may take under dup='owner'; under "
-                f"{self.dup!r} any thread may: leave owner_unit at 'thread'"
+                f"dup={self.dup!r} any thread may: leave out owner_unit='block'"
             )
         if self.defer == "return" and self.dup != "owner":
             raise ValueError(
                 f"Machine(defer='return', dup={self.dup!r}): it says what a task does after it went to a slot's owner "
-                f"under dup='owner'; under {self.dup!r} no task moves: leave defer at 'migrate'"
+                f"under dup='owner'; under dup={self.dup!r} no task moves: leave out defer='return'"
             )
         parse_size(self.heap)
 

@@ -45,7 +45,10 @@ class Fault:
 def stalled(tasks: int) -> str:
     """Say that tasks wait for each other."""
     what = "1 task waits for itself" if tasks == 1 else f"{tasks:,} tasks wait for each other"
-    return f"{what}: the term is cyclic"
+    return (
+        f"{what}: the term is cyclic, it needs its own value; look for a copy or an unscoped variable that ends up "
+        "inside what it stands for"
+    )
 
 
 def fault_of(record: np.void) -> Fault:

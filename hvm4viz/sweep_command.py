@@ -14,6 +14,7 @@ from hvm4viz.commands import CODES, DEVICE, USAGE
 from hvm4viz.options import RECORDS, options
 from hvm4viz.settings import Machine
 from hvm4viz.streams import complain, note, put
+from hvm4viz.wording import in_shell_words
 
 _SINGLE: Final = ("mode", "limit", "entry", "max_passes", "timeout", "seed")
 FORMATS: Final = (".parquet", ".csv", ".arrow")
@@ -65,6 +66,7 @@ def sweep(given: argparse.Namespace) -> int:
         primitives=[name for name in given.primitives.split(",") if name],
         **single,
     )
+    table = _told(table, given)
     write(table)
     if given.out:
         note(f"table: {given.out}, {table.num_rows:,} runs")
@@ -73,6 +75,14 @@ def sweep(given: argparse.Namespace) -> int:
     for each in stopped:
         complain(f"{each['program']}, {each['machine']}: {each['status'].replace('_', ' ')}: {each['error']}")
     return next((codes[each["status"]] for each in stopped), 0)
+
+
+def _told(table: Any, given: argparse.Namespace) -> Any:
+    """Return the table with its errors in the words of the command line."""
+    place = table.schema.get_field_index("error")
+    field = table.schema.field(place)
+    errors = [error and in_shell_words(error, given) for error in table["error"].to_pylist()]
+    return table.set_column(place, field, import_module("pyarrow").array(errors, field.type))
 
 
 def _writer(out: str | None) -> Callable[[Any], None]:
@@ -90,7 +100,7 @@ def _writer(out: str | None) -> Callable[[Any], None]:
 
         with whole_file(path, overwrite=True, what="table") as part:
             if path.suffix == ".csv":
-                part.write_text(_csv(table), encoding="utf-8", newline="")
+                part.write_bytes(_csv(table).encode())
             elif path.suffix == ".parquet":
                 import_module("pyarrow.parquet").write_table(table, part)
             else:

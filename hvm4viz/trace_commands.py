@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from hvm4viz.commands import DIFFERENT, OK
+from hvm4viz.commands import DIFFERENT, OK, read_trace
 from hvm4viz.streams import note, put
 
 if TYPE_CHECKING:
@@ -68,17 +68,21 @@ def add_trace_commands(verbs: Any) -> None:
 
 def export(given: argparse.Namespace) -> int:
     """Write a trace in another format."""
-    from hvm4viz.trace import open_trace
-
     names = ("table", "pass_index", "root", "depth", "max_nodes", "clock")
     chosen = {name: getattr(given, name) for name in names if getattr(given, name) is not None}
     for name in chosen:
         if name not in _OPTIONS[given.format]:
             flag = "--pass" if name == "pass_index" else f"--{name.replace('_', '-')}"
             takers = ", ".join(each for each, taken in _OPTIONS.items() if name in taken)
-            raise ValueError(f"{flag} says nothing of {given.format}; it is for {takers}")
+            raise ValueError(f"{given.format} has no option {flag}; it is for {takers}")
+    trace = read_trace(given.trace)
+    if given.format in ("dot", "graphml") and trace.level != "full":
+        raise ValueError(
+            f"{given.trace}: --to {given.format} draws cells, which were not recorded (level {trace.level}); run the "
+            "program again with record='full' save='FILE.hvt'"
+        )
     try:
-        path = _write(open_trace(given.trace), given.format, Path(given.out), chosen, overwrite=given.overwrite)
+        path = _write(trace, given.format, Path(given.out), chosen, overwrite=given.overwrite)
     except IndexError as error:  # no such pass, or no such cell
         raise ValueError(str(error)) from None
     note(f"{given.format}: {path}, {path.stat().st_size:,} bytes")
@@ -98,9 +102,8 @@ def _write(trace: Trace, kind: str, path: Path, chosen: dict[str, Any], *, overw
 
 def compare(given: argparse.Namespace) -> int:
     """Compare two traces; exit 1 if they differ."""
-    from hvm4viz.trace import open_trace
-    from hvm4viz.trace.compare import compare as compare_traces
+    from hvm4viz.trace.compare import Comparison
 
-    found = compare_traces(open_trace(given.a), open_trace(given.b), align=given.align)
+    found = Comparison(read_trace(given.a), read_trace(given.b), given.align, (given.a, given.b))
     put(str(found))
     return OK if found.equal else DIFFERENT

@@ -97,7 +97,7 @@ class Log:
         if is_lost:
             raise KernelFault(
                 f"a pass did more on slots than record='full' has room for, {self.chunks * LOG_ROOM:,} operations; use "
-                "Machine(fuel=...) with less fuel, or record='events'"
+                "a smaller Machine(fuel=...), or record='events'"
             )
         self._device.pull(self.buffer, 8 * (LOG_HEAD + taken * LOG_CHUNK))
         if len(self._order) < 4 * taken:

@@ -183,11 +183,25 @@ def test_what_cannot_be_read_is_exit_2(capsys: pytest.CaptureFixture[str], tmp_p
         assert f"hvm4viz: {missing}: " in shown.err
 
 
-@pytest.mark.parametrize("text", ["", "\n", "// nothing\n", "@foo = 1\n"], ids=["empty", "break", "comment", "other"])
-def test_no_entry_is_exit_3(capsys: pytest.CaptureFixture[str], written: Written, text: str) -> None:
-    shown = Shown(capsys, "run", written(text))
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "{} is empty; write @main = ..."),
+        ("\n", "{} is empty; write @main = ..."),
+        ("// nothing\n", "@main not defined: {} has no definition; write @main = ..."),
+        ("@foo = 1\n", "@main not defined in {}; write @main = ..., or name another entry with --main NAME"),
+        (
+            "@f = 1\n// @ sign\n @ mian =\n 1",
+            "@main not defined in {0}; @mian at {0}:3:2 is close to it: rename it @main, or run it with --main mian",
+        ),
+    ],
+    ids=["empty", "break", "comment", "other", "misspelt"],
+)
+def test_no_entry_is_exit_3(capsys: pytest.CaptureFixture[str], written: Written, text: str, says: str) -> None:
+    file = written(text)
+    shown = Shown(capsys, "run", file)
     assert (shown.code, shown.out) == (3, "")
-    assert shown.err == "hvm4viz: @main not defined; write @main = ..., or name another entry\n"
+    assert shown.err == f"hvm4viz: {says.format(file)}\n"
 
 
 def test_another_entry_can_be_named(capsys: pytest.CaptureFixture[str], written: Written) -> None:
@@ -277,7 +291,7 @@ def test_a_run_without_end_stops_at_its_timeout_with_a_trace(
     began = time.monotonic()
     shown = Shown(capsys, "run", written(LOOP), "--timeout", "2", "-o", str(trace))
     assert (shown.code, shown.out) == (5, "")
-    assert shown.err.startswith("hvm4viz: stopped after 2 s; raise timeout to go on\ntimeout | ")
+    assert shown.err.startswith("hvm4viz: stopped after 2 s; raise --timeout to go on\ntimeout | ")
     assert time.monotonic() - began < 20
     kept = hvm4viz.open_trace(trace)
     assert kept.complete
@@ -293,7 +307,7 @@ def test_a_run_that_outgrows_its_heap_stops_with_a_size_that_would_do(
     assert (shown.code, shown.out) == (5, "")
     assert "\nhvm4viz: no free region left" in shown.err
     assert shown.err.startswith("hvm4viz: note: the heap is 9")
-    assert "re-run with heap=" in shown.err
+    assert "re-run with --heap '" in shown.err
     assert hvm4viz.open_trace(trace).meta["status"] == "heap_full"
 
 

@@ -49,12 +49,16 @@ def test_this_system_says_what_it_has() -> None:
 
 
 def test_sizes_in_words() -> None:
-    assert [size(n) for n in (0, 1023, 1024, 3 << 19, 5 << 30)] == [
+    assert [size(n) for n in (0, 1023, 1024, 3 << 19, 5 << 30, 1000 << 20, 1090 << 30, 3 << 39, 5000 << 40)] == [
         "0 bytes",
         "1,023 bytes",
         "1 KiB",
         "1.5 MiB",
         "5 GiB",
+        "1,000 MiB",
+        "1.06 TiB",
+        "1.5 TiB",
+        "5,000 TiB",
     ]
 
 

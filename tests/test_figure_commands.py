@@ -88,12 +88,12 @@ def test_tables_of_runs_may_have_any_usual_format(ending: str, table: Path, tmp_
     ("words", "says"),
     [
         (("overvew",), "(did you mean overview?)"),
-        (("overview", "--root", "3"), "--root says nothing of overview; it is for net_diagram"),
-        (("compare_heatmap",), "compare_heatmap needs a second trace: --with B.hvt"),
+        (("overview", "--root", "3"), "overview has no option --root; it is for net_diagram"),
+        (("compare_heatmap",), "compare_heatmap needs a second trace: add --with B.hvt"),
         (("compare_heatmap", "--with", "no.hvt"), "no.hvt"),
         (("pass_diagram", "--pass", "999"), "pass_diagram: pass 999: the trace has passes 0 to"),
         (("net_diagram", "--root", "99999999"), "the heap has cells 0 to"),
-        (("net_diagram", "--max-nodes", "0"), "max_nodes=0"),
+        (("net_diagram", "--max-nodes", "0"), "--max-nodes 0"),
         (("scaling",), "a table of runs ends in one of .parquet"),
         (("deferral_heatmap", "--shape", "3"), "'3' must be two whole numbers above 0"),
         (("filmstrip", "--passes", "5..2"), "'5..2' must go up"),
@@ -112,7 +112,10 @@ def test_what_does_not_fit_is_said(
 
 def test_a_table_without_a_column_is_named(table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["figure", str(table), "scaling", str(tmp_path / "a.png")]) == 2
-    assert "no column 'regions'; it has 'program', 'blocks', 'repeat', 'seconds'" in capsys.readouterr().err
+    assert (
+        "no column 'regions'; --x, --y and --by may name 'program', 'blocks', 'repeat', 'seconds'"
+        in capsys.readouterr().err
+    )
     (tmp_path / "b.parquet").write_text("no table")
     assert main(["figure", str(tmp_path / "b.parquet"), "scaling", str(tmp_path / "a.png")]) == 2
     assert "b.parquet: the table cannot be read" in capsys.readouterr().err
@@ -132,14 +135,14 @@ def test_a_run_draws_figures_with_options(tmp_path: Path, capsys: pytest.Capture
     [
         ("overview,", "is not understood; write KIND"),
         ("overview,pas=3", "no option 'pas' of figures (did you mean pass?)"),
-        ("overview,pass=3", "--pass says nothing of overview"),
+        ("overview,pass=3", "overview has no option pass; it is for net_diagram"),
         ("pass_diagram,pass", "is not understood; write KIND"),
         ("pass_diagram,dark,pass", "is not understood; write KIND"),
         ("pass_diagram,pass=x", "option 'pass' of a figure: 'x' must be a whole number"),
         ("pass_diagram,dark=1", "figure file '1' must end in"),
         ("pass_diagram,venue=acn", "option venue='acn': must be one of screen, acm"),
         ("scaling", "scaling is of many runs"),
-        ("compare_heatmap", "or compare_heatmap,with=B.hvt"),
+        ("compare_heatmap", "in run --fig: compare_heatmap,with=B.hvt"),
     ],
 )
 def test_requests_are_checked_before_the_run(
@@ -172,7 +175,7 @@ def test_animate_says_that_it_wrote_a_gif(
 
 @pytest.mark.parametrize(
     ("options", "says"),
-    [(["--passes", "99"], "pass 99"), (["--size", "10x10"], "must be 320 x 240"), (["--fps", "0"], "fps=0.0")],
+    [(["--passes", "99"], "pass 99"), (["--size", "10x10"], "must be 320 x 240"), (["--fps", "0"], "--fps 0.0")],
 )
 def test_animate_refuses(options: list[str], says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["animate", str(OLD), str(tmp_path / "a.gif"), *options]) == 2

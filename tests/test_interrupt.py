@@ -4,10 +4,19 @@ from __future__ import annotations
 
 import signal
 import threading
+from pathlib import Path
+from typing import Any
 
 import pytest
+from matplotlib.artist import Artist
+from matplotlib.backends.backend_agg import RendererAgg
+from matplotlib.text import Text
 
+from hvm4viz.figures.save import save
 from hvm4viz.interrupt import kept_interrupts
+from hvm4viz.widgets.static import figure_pixels
+from tests.figures.subjects import FIGURES
+from tests.trace.records import worked_example
 
 
 class GoesAway:
@@ -16,6 +25,14 @@ class GoesAway:
     def __del__(self) -> None:
         signal.raise_signal(signal.SIGINT)
         sum(range(1000))  # the handler runs between two steps of Python
+
+
+def cast(*_: object, **__: object) -> None:
+    """Convert an argument as C++ does: somebody presses the stop key meanwhile, and it is taken for a wrong type."""
+    try:
+        signal.raise_signal(signal.SIGINT)
+    except KeyboardInterrupt:
+        raise TypeError("incompatible function arguments") from None
 
 
 @pytest.fixture(autouse=True)
@@ -47,6 +64,43 @@ def test_an_interrupt_that_gets_lost_is_raised_at_the_end() -> None:
 def test_one_that_is_not_lost_comes_at_once() -> None:
     with pytest.raises(KeyboardInterrupt):
         press_one()
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_one_that_is_taken_for_something_else_is_raised_as_what_it_is() -> None:
+    with pytest.raises(KeyboardInterrupt) as caught, kept_interrupts():
+        cast()
+    assert isinstance(caught.value.__cause__, TypeError)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_a_failure_that_nobody_interrupted_stays_what_it_is() -> None:
+    with pytest.raises(TypeError, match="mine"), kept_interrupts():
+        raise TypeError("mine")
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_an_interrupt_that_matplotlib_takes_for_a_wrong_type_stops_every_figure(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trace = worked_example()
+    for owner, method in ((Artist, "set_clip_path"), (Text, "__init__")):
+        with monkeypatch.context() as planted:
+            planted.setattr(owner, method, cast)
+            with pytest.raises(KeyboardInterrupt):
+                FIGURES[name](trace)
+    assert FIGURES[name](trace).axes
+
+
+@pytest.mark.parametrize("method", ["draw_path", "draw_text"])
+@pytest.mark.parametrize("write", ["pixels", "file"])
+def test_an_interrupt_stops_the_writing_of_a_picture_too(
+    method: str, write: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    figure: Any = FIGURES["net_diagram"](worked_example())
+    monkeypatch.setattr(RendererAgg, method, cast)
+    with pytest.raises(KeyboardInterrupt):
+        figure_pixels(figure) if write == "pixels" else save(figure, tmp_path / "net", formats=("png",))
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 

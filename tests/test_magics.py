@@ -175,8 +175,8 @@ def test_a_stopped_run_is_bound_shown_and_fails_the_cell(notebook: Notebook) -> 
     (output,) = notebook.shown.outputs
     assert "timeout | " in output.data["text/plain"]
     assert "magics.py" not in notebook.shown.stdout
-    assert notebook.shown.stdout.count("raise timeout") == 1
-    assert not any("raise timeout" in str(data) for data in output.data.values()), "once, in the error"
+    assert notebook.shown.stdout.count("raise --timeout") == 1
+    assert not any("to go on" in str(data) for data in output.data.values()), "once, in the error"
     notebook("stopped")
     assert "raise timeout" in notebook.shown.stdout, "a run shown by itself says why it stopped"
 
@@ -193,16 +193,20 @@ def test_a_wrong_answer_fails_the_cell(notebook: Notebook) -> None:
         ("%%hvm4 --blcks 3\n@main = 1", r"unknown option --blcks \(did you mean --blocks\?\)"),
         ("%%hvm4 -o 1x\n@main = 1", "'1x' cannot name a variable"),
         ("%%hvm4 --bogus\n@main = 1", r"unknown option --bogus; %%hvm4\? lists the options$"),
-        ("%%hvm4 --memory private\n@main = 1", "memory='private'\\): the cpu device"),
+        ("%%hvm4 --memory private\n@main = 1", "--memory private: the cpu device"),
         ("%%hvm4 --blocks 0\n@main = 1", "from 1 to 65,536"),
         ("%%hvm4 --fig nothing\n@main = 1", "no figure 'nothing'"),
         ('%%hvm4 --expect "1\n@main = 1', "No closing quotation"),
         ("%hvm4 rum x", r"unknown command 'rum' \(did you mean run\?\)"),
         ("%hvm4 run missing.hvm4", "missing.hvm4: No such file"),
-        ("%hvm4 figure nobody overview", "'nobody' is no run"),
+        (
+            "%hvm4 figure nobody overview",
+            "there is no variable 'nobody' here yet; run a cell with %%hvm4 -o nobody first",
+        ),
         ("%hvm4 figure", "NAME KIND"),
         ("%hvm4 view", "write %hvm4 view NAME"),
-        ("%hvm4 view nobody", "'nobody' is no run and no trace"),
+        ("%hvm4 view nobody", "there is no variable 'nobody' here yet"),
+        ("%hvm4 view a/b.hvm4", "'a/b.hvm4' is neither a variable nor a .hvt file"),
         ("%hvm4 compare one", "write %hvm4 compare A B"),
         ("%hvm4 options vew=1", "no option 'vew'"),
         ("%hvm4 options view", "write NAME=VALUE"),
@@ -217,6 +221,12 @@ def test_usage_errors_are_one_line(notebook: Notebook, cell: str, says: str) -> 
         notebook(cell)
     assert notebook.shown.stdout == ""
     assert notebook.shown.stderr.startswith("UsageError: ")
+
+
+def test_a_variable_that_is_no_run_is_told_by_its_type(notebook: Notebook) -> None:
+    notebook.names["seven"] = 7
+    with pytest.raises(UsageError, match="'seven' is of type int, neither a run nor a trace; %%hvm4 -o NAME binds a"):
+        notebook("%hvm4 view seven")
 
 
 # Lines.

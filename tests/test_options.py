@@ -79,7 +79,7 @@ def test_o_is_save_in_the_shell_and_out_in_a_cell() -> None:
         ("--fuel x", "argument --fuel: 'x' must be a whole number or auto"),
         ("--timeout soon", "argument --timeout: 'soon' must be a number of seconds above 0"),
         (f"--heap {'9' * 400}", "is more than any machine has"),
-        ("--bogus", "unknown option --bogus; --help behind a command lists its options\n"),
+        ("--bogus", "unknown option --bogus; --help after a command lists its options\n"),
         ("--memory privat", "invalid choice: 'privat'"),
         ("extra", "too many arguments: extra"),
     ],

@@ -352,7 +352,7 @@ def test_a_run_that_has_ended_does_not_go_on(source: str, says: str) -> None:
 
 def test_a_trace_below_full_does_not_go_on() -> None:
     trace = hv.run("@main = 1").trace
-    with pytest.raises(TraceError, match="record at 'full'"):
+    with pytest.raises(TraceError, match="record='full'"):
         trace.resume(0)
 
 

@@ -81,7 +81,7 @@ def test_node_longer_than_a_slice_says_which_region_size_would_do() -> None:
     source = "@main = ! &x = #W{1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16}; [x, x]"
     run = hv.run(source, machine=hv.Machine(region_size=8, threads_per_block=4))
     assert run.status == "heap_full"
-    size = int(run.message.split("region_size=")[1])
+    size = int(run.message.split("re-run with region_size=")[1].split(",")[0])
 
     assert hv.run(source, machine=hv.Machine(region_size=size, threads_per_block=4)).status == "done"
 

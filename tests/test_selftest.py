@@ -34,7 +34,7 @@ def test_a_device_that_is_not_here_is_four(capsys: pytest.CaptureFixture[str]) -
     assert main(["selftest", "--device", "abacus"]) == 4
     shown = capsys.readouterr()
     assert shown.out == ""
-    assert "device 'abacus' is not in this version" in shown.err
+    assert "there is no device 'abacus'; GPUs are cuda (NVIDIA) and metal (Mac); others: auto, cpu" in shown.err
 
 
 def test_table_is_aligned_and_names_what_was_run(capsys: pytest.CaptureFixture[str]) -> None:

@@ -25,7 +25,7 @@ def record(**fields: int) -> np.void:
     [(1, "1 task waits for itself"), (2, "2 tasks wait for each other"), (1_200, "1,200 tasks wait for each other")],
 )
 def test_waiting_tasks_are_counted(tasks: int, says: str) -> None:
-    assert stalled(tasks) == f"{says}: the term is cyclic"
+    assert stalled(tasks).startswith(f"{says}: the term is cyclic, it needs its own value; look for ")
 
 
 @pytest.mark.parametrize("kind", [0, 1, 2, 3])

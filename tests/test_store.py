@@ -85,7 +85,7 @@ def test_a_heap_too_small_to_start_with_is_told_one_that_does() -> None:
         (hv.Machine(blocks=1, region_size=64, heap=15 * 64 * 8), 16 * 64 * 8),
         (hv.Machine(blocks=32, region_size=64, heap=31 * 64 * 8), 32 * 64 * 8),
     ):
-        with pytest.raises(ValueError, match=f"use heap={bytes_} or more"):
+        with pytest.raises(ValueError, match=f"use heap='{bytes_ // 1024} KiB' or more"):
             Execution(quiet_request(heap, machine=machine, device="cpu"))
         Execution(quiet_request(heap, machine=hv.Machine(blocks=1, region_size=64, heap=bytes_), device="cpu"))
 

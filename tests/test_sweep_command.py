@@ -43,7 +43,10 @@ def test_what_is_not_done_is_told_and_is_the_exit_code(capsys: pytest.CaptureFix
     out = str(tmp_path / "runs.csv")
     code, _, err = run(capsys, "words", "--memory", "shared,private", "--no-cache", "-o", out)
     assert code == 2
-    assert "words, memory=private: refused: Machine(memory='private')" in err
+    assert "words, memory=private: refused: --memory private" in err
+    errors = [row["error"] for row in csv.DictReader((tmp_path / "runs.csv").read_text(encoding="utf-8").splitlines())]
+    assert errors[0] == ""
+    assert errors[1].startswith("--memory private: the cpu device")
     code, _, err = run(capsys, "words", "--max-passes", "3", "--no-cache", "-o", out)
     assert code == 5
     assert "words, default: pass limit: stopped after 3 passes" in err

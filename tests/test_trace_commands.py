@@ -68,12 +68,12 @@ def test_tables_and_graphs_are_chosen(
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (("--to", "dot", "--table", "events"), "--table says nothing of dot; it is for csv, parquet, npz"),
-        (("--to", "csv", "--pass", "3"), "--pass says nothing of csv; it is for dot, graphml"),
-        (("--to", "csv", "--max-nodes", "3"), "--max-nodes says nothing of csv"),
-        (("--to", "npz", "--clock", "time"), "--clock says nothing of npz; it is for perfetto"),
+        (("--to", "dot", "--table", "events"), "dot has no option --table; it is for csv, parquet, npz"),
+        (("--to", "csv", "--pass", "3"), "csv has no option --pass; it is for dot, graphml"),
+        (("--to", "csv", "--max-nodes", "3"), "csv has no option --max-nodes"),
+        (("--to", "npz", "--clock", "time"), "npz has no option --clock; it is for perfetto"),
         (("--to", "dot", "--pass", "9999"), "pass 9999: the trace has passes"),
-        (("--to", "dot", "--root", "-1"), "root=-1: the heap has cells"),
+        (("--to", "dot", "--root", "-1"), "--root -1: the heap has cells"),
         (("--to", "xls"), "invalid choice: 'xls'"),
         (("--to", "csv", "--table", "all"), "invalid choice: 'all'"),
         ((), "the following arguments are required: --to"),
@@ -93,7 +93,7 @@ def test_a_trace_that_does_not_hold_it(
 ) -> None:
     code, _, notes = said(capsys, "export", traces[1], "--to", "csv", tmp_path / "a.csv", "--table", "deltas")
     assert code == 2
-    assert "record at 'full'" in notes
+    assert "--record full" in notes
     assert said(capsys, "export", tmp_path / "none.hvt", "--to", "csv", tmp_path / "a.csv")[0] == 2
 
 
@@ -116,10 +116,26 @@ def test_different_traces_exit_with_one(
     assert lines[2].split()[0] == "passes"
 
 
+def test_what_of_a_damaged_trace_was_verified_is_told(
+    traces: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = traces[0].read_bytes()
+    for name, tail in (("whole", b""), ("damaged", b"ARROW1")):
+        (tmp_path / f"{name}.hvt").write_bytes(data + tail)
+    assert said(capsys, "verify", tmp_path / "whole.hvt")[0] == 0
+    code, printed, notes = said(capsys, "verify", tmp_path / "damaged.hvt")
+    assert code == 1
+    assert printed.startswith("passes 0 to 57 keep the protocol; the file is damaged after them")
+    assert "damaged.hvt: damaged: " in notes
+
+
 def test_files_that_are_no_traces(
     traces: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (tmp_path / "a.hvt").write_text("@main = 1")
+    (tmp_path / "a b.hvt").write_text("// a program\n@main = 1")
+    notes = said(capsys, "compare", traces[0], tmp_path / "a b.hvt")[2]
+    assert f"a b.hvt is a program, not a trace; hvm4viz run '{tmp_path}/a b.hvt' -o" in notes
+    (tmp_path / "a.hvt").write_text("no program")
     code, _, notes = said(capsys, "compare", traces[0], tmp_path / "a.hvt")
     assert code == 2
     assert "not a trace" in notes

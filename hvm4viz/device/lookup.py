@@ -33,6 +33,8 @@ class DeviceInfo:
 _ORDER = ("metal", "cuda", "cpu", "sim")
 """Preference of ``device="auto"``; kinds that are not built are passed over."""
 
+_GPUS = {"cuda": "NVIDIA", "metal": "Mac"}
+
 
 def kinds() -> tuple[str, ...]:
     """Return the kinds of device in this package, best first."""
@@ -53,7 +55,9 @@ def named(device: str) -> tuple[str, str]:
     kind, colon, which = device.partition(":")
     known = kinds()
     if kind not in ("auto", *known):
-        raise DeviceUnavailable(f"device {kind!r} is not in this version; use one of: auto, {', '.join(known)}")
+        gpus = " and ".join(f"{name} ({of})" for name, of in _GPUS.items() if name in known)
+        others = ", ".join(["auto", *(name for name in known if name not in _GPUS)])
+        raise DeviceUnavailable(f"there is no device {kind!r}; GPUs are {gpus}; others: {others}")
     if colon and kind != "cuda":
         raise DeviceUnavailable(f"device {device!r}: only GPUs of kind cuda are numbered; use {kind!r}")
     return kind, which

@@ -12,6 +12,7 @@ import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.legend import Legend
 
 from hvm4viz.figures.layout import figure_of, heading_inches, is_narrow, is_ours
 from hvm4viz.figures.style import type_size
@@ -39,6 +40,12 @@ def caption(ax: Axes, *words: str, points_up: float = 3.0) -> float:
     text = ("\n" if narrow else "  ·  ").join(said)
     ax.set_title(text, loc="left", fontsize=size, pad=points_up, x=_left(ax), parse_math=False)
     return (1.25 * size * (len(said) if narrow else 1) + 3) / POINTS if said else 0.0
+
+
+def without_math(legend: Legend) -> None:
+    """Let names of a legend be letters, whatever signs they hold."""
+    for text in legend.get_texts():
+        text.set_parse_math(False)
 
 
 def legend_above(ax: Axes, handles: Sequence[Artist], *words: str, grow: bool = True) -> None:
@@ -71,7 +78,7 @@ def legend_above(ax: Axes, handles: Sequence[Artist], *words: str, grow: bool = 
             if is_beside
             else {"loc": "lower left", "bbox_to_anchor": (left, 1), "borderpad": 0.1}
         )
-        ax.legend(handles=handles, ncols=columns, **place, **options)
+        without_math(ax.legend(handles=handles, ncols=columns, **place, **options))
     rows = -(-len(names) // columns) if names else 0
     points = (rows * _ROW + 0.15) * size
     taken = caption(ax, *words, points_up=3 if is_beside else points + 3)

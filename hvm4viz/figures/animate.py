@@ -102,7 +102,7 @@ def _chosen(trace: Trace, passes: Sequence[int] | None, stride: int | None) -> l
     if stride is None and len(chosen) > FRAMES_MAX:
         raise ValueError(
             f"{len(chosen):,} frames, but at most {FRAMES_MAX:,} are drawn unless you say how many passes to skip: use "
-            f"stride={-(-len(chosen) // FRAMES_MAX)} (--stride on the command line), or name the passes"
+            f"stride={-(-len(chosen) // FRAMES_MAX)}, or name the passes"
         )
     return chosen
 

@@ -17,14 +17,13 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from shutil import which
-from typing import Any, Final
+from typing import IO, Any, Final
 
 import numpy as np
 from matplotlib.colors import to_rgb
 from numpy.typing import NDArray
 from PIL import Image
 
-from hvm4viz.errors import TraceError
 from hvm4viz.figures.captions import alt_text, provenance, title
 from hvm4viz.figures.frames import Frames
 from hvm4viz.figures.style import DEFERRED, ERROR, FRONTIER, IDLE, PUBLISHED, REDUCED
@@ -57,13 +56,23 @@ def _few_colors(picture: Picture, page: tuple[float, float, float]) -> Image.Ima
     return Image.fromarray(picture).quantize(palette=_palette(page), dither=Image.Dither.NONE)
 
 
+class _Unnumbered:
+    """A file that does not tell its number: by that Pillow writes itself, and misses that a disk took only half."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self.write = file.write
+        self.flush = file.flush
+
+
 def write_gif(part: Path, pictures: Iterable[Picture], frames: Frames, fps: float) -> None:
     """Write an endless GIF, frame by frame: what has been written needs no memory."""
     few = (_few_colors(picture, frames.page) for picture in pictures)
     first = next(few)
     with part.open("wb") as sink:  # Pillow does not close a file of its own when it is interrupted
+        plain: Any = _Unnumbered(sink)
         first.save(
-            sink, format="GIF", save_all=True, append_images=few, duration=max(round(1000 / fps), 10), loop=0,
+            plain, format="GIF", save_all=True, append_images=few, loop=0,
+            duration=max(round(1000 / fps), 10),
             comment=provenance(frames.trace).encode("ascii", "replace")[:255],
         )  # fmt: skip
 
@@ -93,9 +102,7 @@ def write_mp4(part: Path, pictures: Iterable[Picture], frames: Frames, fps: floa
         if ffmpeg.returncode:
             said.seek(0)
             words = said.read().decode("utf-8", "replace").strip().splitlines()
-            raise TraceError(
-                f"ffmpeg could not write the animation: {words[-1] if words else ffmpeg.returncode}; try .gif"
-            )
+            raise OSError(0, f"ffmpeg says {words[-1] if words else ffmpeg.returncode}; try .gif")
 
 
 def _close(pipe: Any) -> None:

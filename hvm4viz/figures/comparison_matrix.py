@@ -73,9 +73,10 @@ def comparison_matrix(
             ax = place(figure, bottom=0.12, top=0.82, left=LEFT, right=0.15)
         compared = "" if base is None else f", and as a ratio to “{columns[base]}”"
         described: Any = figure_of(ax)
-        described.alt = f"Table of {len(rows)} programs and {len(columns)} settings: {quantity}{compared}."
+        said = plain_text(f"{quantity}{compared}", chars_max=120)
+        described.alt = f"Table of {len(rows)} programs and {len(columns)} settings: {said}."
         described.provenance = note
-        ax.set_title(f"{quantity}{compared}", loc="left", fontsize=type_size("medium"), pad=6, x=0, parse_math=False)
+        ax.set_title(said, loc="left", fontsize=type_size("medium"), pad=6, x=0, parse_math=False)
         _frame(ax, rows, columns)
         _fill(ax, table, base)
         return figure_of(ax)
@@ -85,7 +86,8 @@ def _frame(ax: Axes, rows: Sequence[str], columns: Sequence[str]) -> None:
     ax.set_xlim(-0.5, max(len(columns), 1) - 0.5)
     ax.set_ylim(max(len(rows), 1) - 0.5, -0.5)
     ax.xaxis.tick_top()
-    ax.set_xticks(range(len(columns)), [name.replace(", ", ",\n") for name in columns], fontsize=type_size("small"))
+    names = [plain_text(name).replace(", ", ",\n") for name in columns]
+    ax.set_xticks(range(len(columns)), names, fontsize=type_size("small"), parse_math=False)
     ax.set_yticks(range(len(rows)), [plain_text(name, chars_max=LETTERS_MAX) for name in rows], parse_math=False)
     ax.set_xlabel("setting")
     ax.set_ylabel("program")

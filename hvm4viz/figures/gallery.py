@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 from typing import Final
 
+from hvm4viz.trace.whole import write_whole
+
 FOLDER: Final = Path(__file__).parent
 IMAGES: Final = "images"
 
@@ -129,10 +131,9 @@ def draw(name: str, folder: Path) -> Path:
 
 def write(names: tuple[str, ...] = tuple(ENTRIES)) -> None:
     """Write the page, and the pictures of some figures or of all."""
-    (FOLDER / IMAGES).mkdir(exist_ok=True)
     for name in names:
         draw(name, FOLDER / IMAGES)
-    (FOLDER / "README.md").write_text(page(), encoding="utf-8")
+    write_whole(FOLDER / "README.md", page(), overwrite=True)
 
 
 if __name__ == "__main__":

@@ -13,14 +13,17 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.ticker import PercentFormatter
 
-from hvm4viz.figures.above import legend_above
+from hvm4viz.figures.above import legend_above, without_math
 from hvm4viz.figures.layout import count_axis, figure_of, framed, is_narrow, pixels_of
-from hvm4viz.figures.style import IDLE, drawing
+from hvm4viz.figures.style import IDLE, drawing, plain_text
 from hvm4viz.measure.rules_fired import RuleMix, rule_mix
 from hvm4viz.trace.trace import Trace
 
 STEP_INCHES: Final = 0.03
 """Least width of a step."""
+
+LETTERS_MAX: Final = 24
+"""Letters of a rule's name; those of ours are shorter."""
 
 RULES_MAX: Final = 8
 """Most bands: as many as have a colour and a hatch that nobody mistakes for another."""
@@ -88,10 +91,11 @@ def _draw(ax: Axes, found: RuleMix, *, share: bool) -> None:
         count_axis(ax, "y")
     each = f"each step: {'shares of the sum' if share else 'mean'} of {per_bin:,} passes" if per_bin > 1 else ""
     totals = found.counts.sum(axis=1)
-    names = [*found.rules[:-1], f"{found.others} others"] if found.others else found.rules
+    rules = [plain_text(name.upper().replace("_", "-"), chars_max=LETTERS_MAX) for name in found.rules]
+    names = [*rules[:-1], f"{found.others} others"] if found.others else rules
     handles = [
         Patch(
-            label=f"{name.upper().replace('_', '-') if name in found.rules else name}  {_percent(part)}",
+            label=f"{name}  {_percent(part)}",
             lw=0.5,
             **_paint(look),
         )
@@ -101,7 +105,8 @@ def _draw(ax: Axes, found: RuleMix, *, share: bool) -> None:
         legend_above(ax, handles, "interactions by rule", each)
     else:
         legend_above(ax, [], "interactions by rule", each)
-        ax.legend(handles=handles[::-1], loc="upper left", bbox_to_anchor=(1, 1), borderaxespad=0.4, handlelength=1.8)
+        beside: Any = {"loc": "upper left", "bbox_to_anchor": (1, 1), "borderaxespad": 0.4, "handlelength": 1.8}
+        without_math(ax.legend(handles=handles[::-1], **beside))
 
 
 def _percent(part: float) -> str:

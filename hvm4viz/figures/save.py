@@ -5,12 +5,16 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final, Literal
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
+
+from hvm4viz.interrupt import kept_interrupts
+from hvm4viz.trace.whole import write_whole
 
 FORMATS: Final = ("pdf", "png", "svg")
 
@@ -27,7 +31,7 @@ def save(
     reproducible: bool = True,
     svg_text: Literal["paths", "text"] = "paths",
 ) -> list[Path]:
-    """Write a figure once in each format.
+    """Write a figure once in each format; each file is there completely or not at all, and replaces what was there.
 
     Parameters
     ----------
@@ -51,6 +55,8 @@ def save(
     ------
     ValueError
         If a format, or ``svg_text``, is not one of these.
+    TraceError
+        If a file cannot be written.
     """
     path = Path(path)
     for name in formats:
@@ -72,10 +78,12 @@ def save(
     }
     if (fig.dpi if dpi is None else dpi) >= PRINT_DPI:
         settings["text.hinting"] = "none"  # fine pixels need none, and words are as wide as in PDF
-    with mpl.rc_context(settings):
+    with kept_interrupts(), mpl.rc_context(settings):
         for name, target in zip(formats, paths, strict=True):
             metadata = _words(fig, name) | (_NO_DATES[name] if reproducible else {})
-            fig.savefig(target, format=name, dpi=fig.dpi if dpi is None else dpi, metadata=metadata)
+            drawn = io.BytesIO()
+            fig.savefig(drawn, format=name, dpi=fig.dpi if dpi is None else dpi, metadata=metadata)
+            write_whole(target, drawn.getvalue(), overwrite=True, what="figure")
     return paths
 
 
@@ -90,4 +98,9 @@ def _words(fig: Figure, name: str) -> dict[str, Any]:
     """Return what a figure says of itself, under the names of a format."""
     alt, provenance = getattr(fig, "alt", ""), getattr(fig, "provenance", "")
     keys = {"pdf": ("Subject", "Keywords"), "png": ("Description", "Source"), "svg": ("Description", "Source")}[name]
-    return {key: text for key, text in zip(keys, (alt, provenance), strict=True) if text}
+    return {key: _printable(text) for key, text in zip(keys, (alt, provenance), strict=True) if text}
+
+
+def _printable(text: str) -> str:
+    """Replace what no file of words can hold: XML takes no control characters, UTF-8 no halves of a pair."""
+    return "".join(char if char.isprintable() or char == "\n" else "\ufffd" for char in text)

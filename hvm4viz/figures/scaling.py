@@ -132,8 +132,8 @@ def _describe(figure: Figure, runs: Any, found: Scaling, x: str, y: str, names: 
 
 
 def _draw(ax: Axes, found: Scaling, names: Sequence[str], x: str, y: str) -> None:
-    ax.set_xlabel(_name(x))
-    ax.set_ylabel(_name(y))
+    ax.set_xlabel(_name(x), parse_math=False)
+    ax.set_ylabel(_name(y), parse_math=False)
     if not found.curves:
         ax.set(xlim=(0, 1), ylim=(0, 1), xticks=[], yticks=[])
         note = "no run" if not found.left_out else f"no run that was done: {found.left_out:,} failed or have no number"

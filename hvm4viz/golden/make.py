@@ -10,6 +10,7 @@ from hvm4viz.golden.chosen import runs
 from hvm4viz.golden.replay import replay
 from hvm4viz.golden.runs import FILE, Golden, written
 from hvm4viz.kernel_text.source import kernel
+from hvm4viz.trace.whole import write_whole
 
 
 def made_anew() -> list[Golden]:
@@ -21,7 +22,7 @@ def made_anew() -> list[Golden]:
 def main() -> int:
     """Write the file."""
     made = made_anew()
-    FILE.write_text(written(made, kernel().digest), encoding="utf-8")
+    write_whole(FILE, written(made, kernel().digest), overwrite=True)
     for run in made:
         found = run.expected
         line = f"{run.name:24}{found.status:12}{found.passes:6} passes{found.interactions:8} interactions"

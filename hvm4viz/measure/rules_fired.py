@@ -41,9 +41,10 @@ def rules_fired(trace: Trace) -> dict[str, int]:
     counts : dict of str to int
         Name of each rule that fired, the most frequent first.
     """
-    totals = trace.rules.totals()
-    order = sorted(range(totals.size), key=lambda rule: (-int(totals[rule]), rule))
-    return {trace.header.rules[rule]: int(totals[rule]) for rule in order if totals[rule]}
+    totals: dict[str, int] = {}
+    for name, count in zip(trace.header.rules, trace.rules.totals().tolist(), strict=False):
+        totals[name] = totals.get(name, 0) + int(count)  # a file may give two rules one name
+    return {name: totals[name] for name in sorted(totals, key=lambda name: -totals[name]) if totals[name]}
 
 
 def rule_mix(trace: Trace, *, rules_max: int = 8, n_bins: int = 512) -> RuleMix:
@@ -69,8 +70,8 @@ def rule_mix(trace: Trace, *, rules_max: int = 8, n_bins: int = 512) -> RuleMix:
     edges = bin_edges(trace.n_passes, n_bins)
     others = len(names) - rules_max + 1 if len(names) > rules_max else 0
     shown = names[: rules_max - 1] if others else names
-    row_of = np.full(len(trace.header.rules), len(shown))
-    row_of[[trace.header.rules.index(name) for name in shown]] = np.arange(len(shown))
+    rows = {name: row for row, name in enumerate(shown)}
+    row_of = np.array([rows.get(name, len(shown)) for name in trace.header.rules], np.int64)
     counts = np.zeros((len(shown) + (others > 0), edges.size - 1), np.int64)
     if counts.size:
         fired = trace.rules

@@ -94,7 +94,9 @@ def scaling(runs: Any, x: str = "regions", y: str = "ips", *, by: Sequence[str] 
         if name not in table:
             wanted = f" (for y={y!r})" if is_worked_out and name in DERIVED[y] else ""
             there = ", ".join(map(repr, table)) or "no column at all"
-            raise ValueError(f"scaling: the table of runs has no column {name!r}{wanted}; it has {there}")
+            raise ValueError(
+                f"scaling: the table of runs has no column {name!r}{wanted}; x=, y= and by= may name {there}"
+            )
     numbers = {name: _numbers(name, table[name]) for name in needed if name not in groups}
     along = numbers[x]
     if is_worked_out:

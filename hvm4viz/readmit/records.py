@@ -32,7 +32,7 @@ class Records(Tables):
         )
         n_records, width = int(summary[14]), entries.size
         need(n_records == live.size + free.size, "its records are not as many as it says")
-        need(not free.size or int(free.max()) < n_records, "free records lie behind the last")
+        need(not free.size or int(free.max()) < n_records, "free records lie after the last")
         is_live = np.ones(n_records, bool)
         is_live[free] = False
         need(int(is_live.sum()) == live.size, "a record is free twice")

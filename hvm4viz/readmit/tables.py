@@ -58,7 +58,7 @@ class Tables:
         need(chain.size == used.size == in_use, "its tables of regions differ in length")
         need(not in_use or int(owner.max()) < blocks, "regions are of blocks that there are not")
         linked = chain != abi.NO_REGION
-        need((chain[linked] < in_use).all(), "regions lie behind the last")
+        need((chain[linked] < in_use).all(), "regions lie after the last")
         need((owner[chain[linked]] == owner[linked]).all(), "the regions of one block lead to another's")
         tail = [int(region) for region in self.facts["store"]["tail"]]
         need(len(tail) == blocks, "its blocks are not as many as it says")

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from hvm4viz.device.compiler import wanted_cache
-from hvm4viz.trace.whole import whole_file
+from hvm4viz.trace.whole import write_whole
 
 
 def default_folder() -> Path:
@@ -51,10 +51,8 @@ class Shelf:
         path = self._path(key)
         with suppress(OSError):  # what is the matter is told when the file is written
             path.parent.mkdir(parents=True, exist_ok=True)
-        with whole_file(path, overwrite=True, what="kept run") as part:
-            part.write_text(json.dumps({"found": found, "sum": _sum(key, found)}), encoding="ascii")
-        for part in path.parent.glob(f".{path.name}.*.part"):  # of a sweep that was killed while writing it
-            part.unlink(missing_ok=True)
+        text = json.dumps({"found": found, "sum": _sum(key, found)})
+        write_whole(path, text, overwrite=True, what="kept run")
 
     def _path(self, key: str) -> Path:
         return self.folder / key[:2] / f"{key}.json"

@@ -122,7 +122,7 @@ def sweep(
     """
     check_limits(max_passes, timeout, repeat, workers, seed)
     if processes is not None and processes < 1:
-        raise ValueError(f"processes={processes}: must be 1 or more, or None for one a core")
+        raise ValueError(f"processes={processes}: must be 1 or more; leave it out for one a core")
     modules = registered(primitives)
     places = [_kind(kind) for kind in ([devices] if isinstance(devices, str) else devices)]
     shapes = named_machines(machines)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hvm4viz.syntax.binders import Ends
+from hvm4viz.syntax.habits import fork_written_out, labelled
 from hvm4viz.syntax.reader import Frame, Reader
 from hvm4viz.syntax.scope import TooManyUses
 from hvm4viz.syntax.tokens import match_branch, match_comma, match_name
@@ -12,7 +13,7 @@ from hvm4viz.term import Tag, pack
 def read_amp(reader: Reader, start: int) -> int | None:
     """Read on behind ``&``."""
     if reader.take("{"):
-        reader.expect("}", "&{} is the erasure; a superposition has a label: &L{a, b}")
+        _refuse_sides(reader)
         reader.span = start << 32 | reader.pos
         return pack(Tag.ERA)
     if reader.take("("):
@@ -26,6 +27,16 @@ def read_amp(reader: Reader, start: int) -> int | None:
         reader.expect("{")
         reader.ask(_Superposition(reader, start, label))
     return None
+
+
+def _refuse_sides(reader: Reader) -> None:
+    """Go on behind ``&{}``; tell of a superposition without a label."""
+    opening = reader.pos - 1
+    if reader.peek("}") or reader.pos >= len(reader.text):
+        reader.expect("}", "&{} is the erasure; a superposition has a label: &A{1, 2}")
+        return
+    written = labelled(reader.text, reader.pos)
+    reader.fail_at(opening, "a label before {", f"any name will do: {written}; &{{}} alone is the erasure")
 
 
 def _node(reader: Reader, frame: _Superposition | _Fork, right: int) -> int:
@@ -110,7 +121,8 @@ def read_fork(reader: Reader, start: int, label: int, label_span: int = 0, *, co
             "nested forks are not allowed",
             start << 32 | reader.pos,
             expected="no fork inside a branch of another",
-            hint="move the inner fork into a definition of its own, or write it out as λx&L. &L{...}",
+            hint="a name means its first copy in one branch and its second in the other, which two forks at once leave "
+            f"open; write the inner one out: {fork_written_out(reader.text, start, reader.pos)}",
         )
     names = [reader.name("a fork names what it splits: &Lλx,y{a; b}")]
     reader.try_match(match_comma)

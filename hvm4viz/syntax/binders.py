@@ -106,7 +106,7 @@ def _check(reader: Reader, variable: int, name: str, subscript: str, *, clonable
     uses = reader.scope.uses[variable]
     shown = name + subscript
     if uses > 1:
-        hint = f"declare variable as '&{name}' to allow multiple uses"
+        hint = f"declare variable as '&{name}' to allow multiple uses: λ&{name}. or ! &{name} = ...;"
         raise reader.fault(
             f"variable '{shown}' used {uses} times",
             reader.scope.where[variable],

@@ -66,12 +66,13 @@ class Files:
         try:
             path = (folder / written).resolve()
             if not path.is_relative_to(root):
-                raise Unreadable(
-                    f"it lies outside the root folder {root}; allow a wider one with root= or --include-root"
-                )
+                raise Unreadable(f"it lies outside the root folder {root}; allow a wider one with root='DIR'")
             if path in self.seen:
                 return None
             text = self.known[path] if path in self.known else read_source(path)
+        except FileNotFoundError as fault:
+            where = f"there is no file {fault.filename}; a path starts from the folder of the file that it stands in"
+            raise Unreadable(where if fault.filename else fault.strerror) from None
         except OSError as fault:
             raise Unreadable((fault.strerror or str(fault)).lower()) from None
         except (ValueError, RuntimeError):  # a NUL or a surrogate in the path, a loop of links

@@ -236,8 +236,8 @@ def read_primitive(reader: Reader, start: int) -> int | None:
         raise reader.fault(
             f"unknown primitive %{name}",
             start << 32 | reader.pos,
-            expected="known primitive",
-            hint=f"there are {known}",
+            expected=f"known primitive: {known}",
+            hint=f"in Python, @hv.primitive({name!r}, arity=1) above a function makes it %{name} of later programs",
         )
     if not reader.take("("):
         reader.fail("primitive application", f"a primitive stands with its arguments: %{name}(...)")

@@ -23,7 +23,7 @@ def read_lambda(reader: Reader, start: int) -> int | None:
             binder.open(reader)
         reader.ask(_Function(reader, start, binder))
         if not reader.take(","):
-            reader.expect(".", "a function is λx. body, with parameters parted by commas: λx,y. body")
+            reader.expect(".", "a function is λx. body, with commas between parameters: λx,y. body")
             return None
         reader.skip()
         start = reader.pos

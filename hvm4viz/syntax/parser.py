@@ -29,7 +29,7 @@ from hvm4viz.syntax.operators import (
 )
 from hvm4viz.syntax.reader import ATOM_ONLY, Reader
 from hvm4viz.syntax.scope import Scope
-from hvm4viz.syntax.span import report
+from hvm4viz.syntax.span import printable, report
 from hvm4viz.syntax.tokens import match_atom, match_definition, match_include, match_infix, number
 from hvm4viz.syntax.variables import read_variable
 from hvm4viz.term import TAG_SHIFT, Tag
@@ -173,8 +173,10 @@ class _Parser:
             found = self.files.include(written, reader.source, self._folder, self._root)
         except Unreadable as fault:
             place = reader.where(span)
-            hint = str(fault)
-            raise IncludeError(report(f"could not open '{written}'", place, hint=hint), span=place, hint=hint) from None
+            hint = printable(str(fault))
+            raise IncludeError(
+                report(f"could not open '{printable(written)}'", place, hint=hint), span=place, hint=hint
+            ) from None
         if found is not None:
             self._open.append((self._file, reader.pos, self._folder))
             self._enter(*found)
@@ -190,14 +192,14 @@ class _Parser:
             name = reader.name("a definition is @name = term")
             reader.expect("=", f"a definition is @{name} = term")
         hint = "a definition is @name = term"
-        if reader.text.startswith("#", reader.pos):
-            hint += "; a comment starts with //"
+        if self.definitions and reader.text[reader.pos] in ")]}":
+            hint = f"this {reader.text[reader.pos]} closes nothing: no bracket is open here; take it out"
         elif reader.text.startswith(".", reader.pos) and reader.text[reader.pos - 1 : reader.pos].isdigit():
             hint = "numbers are whole: from 0 to 4294967295"
         elif self.definitions and reader.text.startswith("=", reader.pos):
-            hint += "; whether two terms are equal is a == b for numbers, a === b for all"
+            hint = f"whether two terms are equal is a == b for numbers, a === b for all; {hint}"
         elif self.definitions:
-            hint += "; the term before has ended here: a blank applies nothing, write f(x)"
+            hint = f"the term before has ended here: to apply f to x write f(x), not f x; {hint}"
         reader.fail("definition or #include", hint)
 
 

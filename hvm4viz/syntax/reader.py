@@ -13,6 +13,7 @@ from typing import Final, NoReturn
 from hvm4viz import limits
 from hvm4viz.errors import HvmSyntaxError, ProgramError, Source, Span
 from hvm4viz.syntax.core import Core
+from hvm4viz.syntax.habits import FUNCTION, comment_start, file_habit
 from hvm4viz.syntax.names import Names, TooManyNames
 from hvm4viz.syntax.scope import Scope
 from hvm4viz.syntax.span import printable, report
@@ -24,11 +25,11 @@ ATOM_ONLY: Final = 100
 _STARTS_ATOM: Final = re.compile(r"[A-Za-z0-9λ!&#@%^↑*(\[\"`']").match
 _TERM_HINT: Final = "a term is missing: a name, number, string, λ, !, &, #, @, [ or ( would start one"
 _TERM_HINTS: Final = {
-    "\\": "a function is λx. body",
-    "-": "numbers have no sign: write 0 - 1",
-    ",": "a comma stands between two items; cases are parted by ;",
-    ";": "items are parted by commas; a ; stands behind a case, a branch, or the value of a let",
-    "_": "a name starts with a letter; _: is the default of a case function, behind its cases",
+    "\\": FUNCTION,
+    "-": "numbers go from 0 to 4294967295; 0 - 1 wraps to 4294967295",
+    ",": "a comma stands between two items; between cases stands a ;",
+    ";": "a comma stands between items; a ; stands after a case, a branch, or the value of a let",
+    "_": "a name starts with a letter; _: is the default of a case function, after at least one case",
 }
 _SIGNS: Final = {text: sign(text) for text in "(){}=:;,.λ!&@\"'"}
 
@@ -192,8 +193,11 @@ class Reader:
         at_end = offset >= len(self.text)
         if at_end:
             offset = len(self.text.rstrip())  # behind the last text, not on an empty line
+        elif (comment := comment_start(self.text, offset)) >= 0:
+            offset = comment
         found = "EOF" if at_end else f"'{printable(self.text[offset])}'"
         cause = "unexpected end of file" if at_end else f"unexpected {found}"
+        hint = ("" if at_end else file_habit(self.text, offset)) or hint
         raise self.fault(cause, offset << 32 | offset + (not at_end), expected=expected, detected=found, hint=hint)
 
     def too_large(self, span: int) -> ProgramError:
@@ -219,5 +223,5 @@ class Reader:
         place = self.where(opened[0] << 32)
         hint = f"the {opened[1]!r} at {place.line}:{place.col} is still open"
         if not at_end and _STARTS_ATOM(self.text, self.pos):
-            hint = f"a blank applies nothing: write f(x); {hint}"
+            hint = f"to apply f to x write f(x), not f x; {hint}"
         return hint

@@ -59,5 +59,5 @@ def excerpt(span: Span) -> str:
 def report(cause: str, span: Span, *, expected: str = "", detected: str = "", hint: str = "") -> str:
     """Lay out a whole error message: place and cause, the line, a caret, and what to do."""
     notes = [("expected", expected), ("detected", detected), ("hint", hint)]
-    lines = [f"{printable(str(span))}: {cause}", excerpt(span)]
-    return "\n".join(lines + [f"- {label}: {note}" for label, note in notes if note])
+    lines = [printable(f"{span}: {cause}"), excerpt(span)]
+    return "\n".join(lines + [f"- {label}: {printable(note)}" for label, note in notes if note])

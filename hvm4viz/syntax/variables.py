@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import difflib
-from typing import Final
 
 from hvm4viz.errors import UnboundName
+from hvm4viz.syntax.habits import WORDS, comment_start
 from hvm4viz.syntax.reader import Reader
 
 
@@ -27,34 +27,19 @@ def read_variable(reader: Reader, name: str, subscript: str | None, span: int) -
 def _unbound(reader: Reader, name: str, subscript: str | None, span: int) -> Exception:
     if subscript is None and reader.scope.ends.get(name):
         cause = f"dup variable '{name}' requires subscript ₀ or ₁"
-        hint = f"write {name}₀ or {name}₁, once each"
+        hint = (
+            f"{name} is duplicated, as by ! {name} &L = ...: its two copies are {name}₀ and {name}₁; "
+            "use each at most once"
+        )
     elif subscript is not None and reader.scope.plain.get(name):
         cause = f"non-dup variable '{name}' must be used without subscript (₀ or ₁)"
         hint = f"write {name}, or duplicate it: ! {name} &L = {name}; ..."
     else:
+        if comment_start(reader.text, span >> 32) >= 0:
+            reader.fail_at(span >> 32, "name")
         cause = f"undefined variable '{name}'"
         hint = _suggestion(reader, name)
     return reader.fault(cause, span, kind=UnboundName, expected="a variable in scope", hint=hint)
-
-
-_LET, _IF = "a let is ! x = value; body", "a choice is λ{0: otherwise; λn. then}(condition)"
-_CASES = "a case function is λ{#A: a; #B: λx. b; default}, applied to the value: λ{...}(value)"
-_FUNCTION = "a function is λx. body"
-_NUMBERS = "0 is false, and every other number is true"
-_ELSEWHERE: Final = {
-    "let": _LET,
-    "if": _IF,
-    "match": _CASES,
-    "case": _CASES,
-    "switch": _CASES,
-    "lambda": _FUNCTION,
-    "fn": _FUNCTION,
-    "fun": _FUNCTION,
-    "def": "a definition is @name = term",
-    "true": _NUMBERS,
-    "false": _NUMBERS,
-}
-"""What words of other languages are here."""
 
 
 def _suggestion(reader: Reader, name: str) -> str:
@@ -64,6 +49,6 @@ def _suggestion(reader: Reader, name: str) -> str:
     close = difflib.get_close_matches(name[:100], sorted(known)[:1000], n=1)
     if close:
         return f"did you mean '{close[0]}'?"
-    if name in _ELSEWHERE:
-        return _ELSEWHERE[name]
+    if name in WORDS:
+        return WORDS[name]
     return f"bind it with λ{name}. or ! {name} = ...; or write @{name} for a definition"

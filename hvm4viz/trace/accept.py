@@ -10,12 +10,15 @@ import numpy as np
 from hvm4viz.errors import UnsupportedVersion
 from hvm4viz.events import OPERATIONS, ORIGINS, OUTCOMES, REASONS, RunEnd, RunHeader
 from hvm4viz.trace import format as fmt
+from hvm4viz.trace.arrow import pa
 from hvm4viz.trace.columns import Chunk
 
 LEVELS: Final = ("off", "counts", "events", "full")
 
 SPARE_REGIONS: Final = 1 << 16
 """Region numbers beyond the regions known to be in use that are still accepted."""
+
+_EXTENSION_KEY: Final = b"ARROW:extension:name"
 
 _RANGES: Final = {"blocks": (1, 1 << 16), "threads_per_block": (1, 1 << 10), "region_size": (1, 1 << 24)}
 
@@ -117,6 +120,25 @@ def accept_end(facts: dict[str, Any], metadata: Mapping[bytes, memoryview]) -> R
         lines=fmt.unpack_texts(metadata[fmt.LINES_KEY]),
         log=fmt.unpack_texts(metadata[fmt.LOG_KEY]),
     )
+
+
+def extension_type(schema: Any) -> str:
+    """Tell which column, or field inside one, is of an Arrow extension type: empty if none is.
+
+    One that this process does not know shows as its plain type, and says in the field's metadata what it claims to be.
+    """
+    todo: list[tuple[str, Any]] = [(field.name, field) for field in schema]
+    while todo:
+        path, field = todo.pop()
+        kind: Any = field.type
+        metadata: Mapping[bytes, bytes] = field.metadata or {}
+        claim = metadata.get(_EXTENSION_KEY)
+        if isinstance(kind, pa.BaseExtensionType):
+            claim = str(kind.extension_name).encode("utf-8", "replace")
+        if claim is not None:
+            return f"column {path[:80]!r} is of the extension type {claim.decode('utf-8', 'replace')[:80]!r}"
+        todo += ((f"{path}.{kind.field(i).name}", kind.field(i)) for i in range(kind.num_fields))
+    return ""
 
 
 def accept_names(names: object) -> tuple[str, ...]:

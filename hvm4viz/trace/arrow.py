@@ -29,5 +29,7 @@ def read_table(path: Path) -> Any:
         if path.suffix.lower() == ".csv":
             return import_module("pyarrow.csv").read_csv(path)
         return import_module("pyarrow.feather").read_table(path)
+    except FileNotFoundError:
+        raise TraceError(f"{path}: the table cannot be read: No such file or directory") from None
     except (OSError, ValueError) as error:  # pyarrow's own errors are ValueErrors
         raise TraceError(f"{path}: the table cannot be read: {error}") from None

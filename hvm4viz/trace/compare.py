@@ -66,8 +66,13 @@ class Difference:
         if self.other_pass != self.pass_index:
             where += f" (of the other: {self.other_pass})"
         if self.entry is not None:
-            where += f", entry {self.entry}"
+            where += f", task {self.entry}"
         return f"{where}: {self.field} is {_shown(self.a)} in the first, {_shown(self.b)} in the second"
+
+
+def _plain(value: object) -> str:
+    """Show a setting as it is, unless a terminal would obey something in it."""
+    return f"{value}" if f"{value}".isprintable() else repr(value)
 
 
 def _shown(value: object) -> str:
@@ -108,11 +113,14 @@ class Comparison:
     align : {"pass", "interactions"}
         Whether the n-th pass is compared with the n-th pass, or the n-th task that ran with the n-th, whatever passes
         they ran in.
+    names : (str, str)
+        What messages call them.
     """
 
     a: Trace
     b: Trace
     align: Align = "pass"
+    names: tuple[str, str] = ("the first trace", "the second trace")
 
     @property
     def equal(self) -> bool:
@@ -206,8 +214,12 @@ class Comparison:
     def __str__(self) -> str:
         """Say what differs."""
         others = {name: pair for name, pair in self.settings.items() if name != "kernel"}
-        settings = ", ".join(f"{name} {one} and {two}" for name, (one, two) in others.items() if name != "program")
+        settings = ", ".join(
+            f"{name} {_plain(one)} and {_plain(two)}" for name, (one, two) in others.items() if name != "program"
+        )
         told = f"asked for: {settings}\n" if settings else ""
+        if "program" in others:
+            told = f"these are traces of two programs, {' and '.join(map(_plain, others['program']))}\n{told}"
         if self.first_difference is None:
             return f"{told}the same happened in both: {self.a.n_passes:,} passes, {self.a.n_events:,} events"
         lines = [f"{told}{self.first_difference}"]
@@ -227,8 +239,12 @@ class Comparison:
         a, b = self.a, self.b
         has_events = all(trace.level in ("events", "full") for trace in (a, b))
         if self.align == "interactions":
-            if not has_events:
-                raise TraceError("align='interactions' compares tasks; record both traces at 'events'")
+            for name, trace in zip(self.names, (a, b), strict=True):
+                if trace.level not in ("events", "full"):
+                    raise TraceError(
+                        f"align='interactions' compares tasks, which {name} does not hold (level {trace.level}); "
+                        "run its program again with record='events'"
+                    )
             yield from self._along_tasks()
         else:
             found = [

@@ -60,7 +60,9 @@ def is_ordered(header: RunHeader, status: str) -> bool:
 def trace_digest(trace: Trace) -> str:
     """Compute the digest of a finished, uncut recording of its events."""
     if trace.level in ("off", "counts"):
-        raise TraceError(f"no digest: the trace was recorded at level {trace.level!r}; record at 'events' to have one")
+        raise TraceError(
+            f"no digest: the trace was recorded at level {trace.level!r}; run it again with record='events' to have one"
+        )
     if trace.end is None:
         raise TraceError("no digest: the recording stops before the run did")
     if trace.header.skipped:

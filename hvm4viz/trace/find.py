@@ -105,7 +105,9 @@ def _events(trace: Trace, query: Query, p0: int, p1: int, *, back: bool) -> Iter
 
 def _operations(trace: Trace, query: Query, p0: int, p1: int, *, back: bool) -> Iterator[Hit]:
     if trace.level != "full":
-        raise TraceError(f"operations on slots: this trace was recorded at level {trace.level!r}; record at 'full'")
+        raise TraceError(
+            f"operations on slots: this trace was recorded at level {trace.level!r}; run it again with record='full'"
+        )
 
     def columns(values: Any, lo: int, hi: int, first: int, offsets: NDArray[np.int64]) -> Callable[[str], NDArray[Any]]:
         passes = first + np.searchsorted(offsets, np.arange(lo, hi), side="right") - 1
@@ -126,7 +128,9 @@ def _operations(trace: Trace, query: Query, p0: int, p1: int, *, back: bool) -> 
 
 def _cells(trace: Trace, query: Query, p0: int, p1: int, *, back: bool) -> Iterator[Hit]:
     if trace.level != "full":
-        raise TraceError(f"a search for cells: this trace was recorded at level {trace.level!r}; record at 'full'")
+        raise TraceError(
+            f"a search for cells: this trace was recorded at level {trace.level!r}; run it again with record='full'"
+        )
     book = trace.program.book if trace.program else None
 
     def at_start() -> Iterator[Hit]:

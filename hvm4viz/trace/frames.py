@@ -134,4 +134,4 @@ def _int(data: memoryview, at: int, code: str) -> int:
     try:
         return struct.unpack_from(code, data, at)[0]
     except struct.error:
-        raise BadFrame("a place behind the frame") from None
+        raise BadFrame("a place after the frame") from None

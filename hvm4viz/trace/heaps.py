@@ -158,7 +158,7 @@ def check_heap(trace: Trace, p: int, *, what: str = "the heap") -> int:
         If there is no such pass.
     """
     if trace.level != "full":
-        raise TraceError(f"{what}: this trace was recorded at level {trace.level!r}; record at 'full'")
+        raise TraceError(f"{what}: this trace was recorded at level {trace.level!r}; run it again with record='full'")
     n_passes = trace.n_passes
     if not -n_passes - 1 <= p <= n_passes:
         raise IndexError(f"pass {p}: the trace has passes 0 to {n_passes - 1}, and {n_passes} is its end")

@@ -137,7 +137,7 @@ def _entries(trace: Trace) -> Iterator[_Counts]:
 def _in_regions(trace: Trace, table: str, place: str, op: int | None = None) -> Iterator[_Counts]:
     """Count the values of a long table by pass and region of one of their cells, or only those with an operation."""
     if table != "events" and trace.level != "full":
-        raise TraceError(f"{table}: this trace was recorded at level {trace.level!r}; record at 'full'")
+        raise TraceError(f"{table}: this trace was recorded at level {trace.level!r}; run it again with record='full'")
     n_regions = trace.n_regions
     for first, offsets, values in trace.parts(table=table):
         n_rows = offsets.size - 1

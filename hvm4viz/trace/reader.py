@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import stat
 import zlib
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ import numpy as np
 
 from hvm4viz.errors import DamagedTrace, NotATrace, TraceError, TraceTooLarge, UnsupportedVersion
 from hvm4viz.events import RunEnd
+from hvm4viz.syntax.tokens import decode, match_definition
 from hvm4viz.trace import format as fmt
 from hvm4viz.trace.accept import (
     Bounds,
@@ -23,6 +25,7 @@ from hvm4viz.trace.accept import (
     accept_names,
     accept_operations,
     accept_threads,
+    extension_type,
 )
 from hvm4viz.trace.arrow import pa
 from hvm4viz.trace.columns import ALL_TABLES, LONG_TABLES, Chunk, Ragged, join
@@ -42,6 +45,10 @@ _BAD_BYTES: Final[tuple[type[Exception], ...]] = (
     MemoryError,
 )
 """What pyarrow, json and we ourselves say to bytes that make no sense."""
+
+
+_LOOKED_AT: Final = 4096
+"""Bytes of a file that is no trace in which a program would show its first definition."""
 
 
 def open_trace(
@@ -66,41 +73,51 @@ def open_trace(
     Raises
     ------
     NotATrace
-        If the file is something else.
+        If the file is something else, or its columns have Arrow extension types.
     UnsupportedVersion
         If it is of a newer format.
     DamagedTrace
         If not even its beginning is whole.
     TraceTooLarge
-        If it is larger than allowed.
+        If it is larger than allowed, or without ``mmap`` than the memory that is free.
     TraceError
         If it cannot be read.
     """
     path = Path(path)
     data, buffer = _load(path, mmap=mmap, file_max=file_max)
     if bytes(data[: len(MAGIC)]) != MAGIC:
+        if path.suffix == ".hvm4" or match_definition(decode(bytes(data[:_LOOKED_AT])), 0):
+            made = shlex.join(["hvm4viz", "run", str(path), "-o", str(path.with_suffix(".hvt"))])
+            raise NotATrace(f"{path} is a program, not a trace; {made} makes one")
         raise NotATrace(
-            f"{path}: not a trace: it does not start as an Arrow IPC file does; run a program "
-            "with --save FILE.hvt, or save=, to have one written"
+            f"{path}: not a trace: it does not start as an Arrow IPC file does; run a program with save='FILE.hvt' "
+            "to have one written"
         )
     return _Reading(path, data, buffer, passes_max).trace()
 
 
 def _load(path: Path, *, mmap: bool, file_max: int) -> tuple[memoryview, Any]:
+    size = 0
     try:
         found = path.stat()
+        size = found.st_size
         if not stat.S_ISREG(found.st_mode):
             raise NotATrace(f"{path}: not a trace: it is no regular file")
-        if found.st_size > file_max:
+        if size > file_max:
             raise TraceTooLarge(
-                f"{path}: the file has {found.st_size:,} bytes, {file_max:,} are allowed; "
-                f"open_trace(..., file_max={found.st_size}) accepts it"
+                f"{path}: the file has {size:,} bytes, {file_max:,} are allowed; "
+                f"in Python, open_trace(..., file_max={size}) accepts it"
             )
-        if found.st_size < len(MAGIC):
-            raise NotATrace(f"{path}: not a trace: it has {found.st_size} bytes")
+        if size < len(MAGIC):
+            raise NotATrace(f"{path}: not a trace: it has {size} bytes")
         buffer = pa.memory_map(os.fspath(path)).read_buffer() if mmap else pa.py_buffer(path.read_bytes())
     except OSError as error:
         raise TraceError(f"{path}: cannot be read: {error.strerror or error}") from error
+    except MemoryError:
+        raise TraceTooLarge(
+            f"{path}: the file has {size:,} bytes, more than there is memory free to read them into; "
+            "in Python, open_trace(..., mmap=True) maps it into memory instead"
+        ) from None
     return memoryview(buffer).cast("B"), buffer
 
 
@@ -143,7 +160,10 @@ class _Reading:
         except TraceError:
             raise  # it says more than that the file is damaged
         except _BAD_BYTES as error:
-            raise DamagedTrace(f"{self.path}: damaged at byte {self.at:,}, before the first pass: {error}") from None
+            raise DamagedTrace(
+                f"{self.path}: damaged at byte {self.at:,}, before the first pass: {error}; "
+                "nothing in it can be shown: restore it from a backup, or record it again with save='FILE.hvt'"
+            ) from None
         chunks = self._chunks(batches[1:], Bounds(header), check=not is_whole)
         end: RunEnd | None = None
         final_state = b""
@@ -192,6 +212,11 @@ class _Reading:
         crc = fmt.hex_crc(zlib.crc32(text))
         if metadata[fmt.CRC_KEY] != crc.encode():
             raise BadFrame("the header does not match its checksum")
+        if extension := extension_type(schema):
+            raise NotATrace(
+                f"{self.path}: not a trace as hvm4viz writes it: {extension}, and a trace holds plain numbers and "
+                "lists of them alone; run a program with save='FILE.hvt' to have one written"
+            )
         facts = fmt.from_json(text)
         self.columns = fmt.schema(accept_level(facts), accept_threads(facts), int(version))
         if not schema.remove_metadata().equals(self.columns):
@@ -211,7 +236,7 @@ class _Reading:
                 facts = fmt.from_json(frame.metadata[fmt.BATCH_KEY])
                 batch = _Batch(frame, facts, facts["kind"], str(frame.metadata[fmt.CRC_KEY], "ascii"))
                 if facts["batch"] != number or facts["chain"] != chain or batch.kind not in kinds:
-                    raise BadFrame("the batch does not belong behind the one before")
+                    raise BadFrame("the batch does not belong after the one before")
                 if batch.kind == "passes":
                     n_passes += max(int(facts["rows"]), 1)  # so that batches without a pass come to an end, too
             except _BAD_BYTES as error:
@@ -219,7 +244,8 @@ class _Reading:
                 return
             if n_passes > self.passes_max:
                 raise TraceTooLarge(
-                    f"{self.path}: more than {self.passes_max:,} passes; open_trace(..., passes_max=...) accepts more"
+                    f"{self.path}: more than {self.passes_max:,} passes; in Python, open_trace(..., passes_max=...) "
+                    "accepts more"
                 )
             yield batch
             if batch.kind == "end":
@@ -288,7 +314,7 @@ class _Reading:
         if not unused:
             return (
                 "interrupted",
-                "the file ends behind a whole pass: still being written, or its writer was killed",
+                "the file ends after a whole pass: still being written, or its writer was killed",
             )
         note = f"{unused:,} bytes from byte {self.at:,} on were not used: {self.trouble}"
         is_torn = isinstance(self.trouble, TornFrame) and bytes(self.data[-6:]) != END_MAGIC

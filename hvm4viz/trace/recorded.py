@@ -376,7 +376,9 @@ class Recorded:
         if kind not in OPERATIONS[1:]:
             raise ValueError(f"kind={kind!r}: must be one of {', '.join((*OUTCOMES, *OPERATIONS[1:]))}, region")
         if self.level != "full":
-            raise TraceError(f"kind={kind!r}: this trace was recorded at level {self.level!r}; record at 'full'")
+            raise TraceError(
+                f"kind={kind!r}: this trace was recorded at level {self.level!r}; run it again with record='full'"
+            )
         start, stop, _ = slice(p0, p1).indices(self.n_passes)
         did = np.zeros(events.size, bool)
         for first, offsets, table in self.parts(start, stop, table="ops"):
@@ -413,7 +415,9 @@ class Recorded:
     def need_events(self, what: str) -> None:
         """Raise ``TraceError`` if no events were recorded."""
         if self.level in ("off", "counts"):
-            raise TraceError(f"{what}: this trace was recorded at level {self.level!r}; record at 'events'")
+            raise TraceError(
+                f"{what}: this trace was recorded at level {self.level!r}; run it again with record='events'"
+            )
 
     def _table(self, name: str) -> Ragged:
         return join((chunk.tables[name] for chunk in self.chunks), ALL_TABLES[name])

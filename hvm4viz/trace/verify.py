@@ -28,6 +28,8 @@ class Verification:
         Rules that this recording cannot tell of, with the reason.
     n_passes, n_events : int
         How much was looked at.
+    damage : str
+        What of the file could not be read, and was not looked at; empty if nothing is missing.
     """
 
     offence: Offence | None
@@ -35,16 +37,25 @@ class Verification:
     unchecked: tuple[tuple[str, str], ...]
     n_passes: int
     n_events: int
+    damage: str = ""
 
     @property
     def ok(self) -> bool:
-        """Whether no rule that could be checked is broken."""
-        return self.offence is None
+        """Whether no rule that could be checked is broken, and all of the trace could be read."""
+        return self.offence is None and not self.damage
 
     def __str__(self) -> str:
         """Tell the first offence, then what was checked and what not."""
         what = f"{self.n_passes:,} passes, {self.n_events:,} events, {len(self.checked)} rules"
-        lines = [f"the trace keeps the protocol: {what}" if self.offence is None else f"{self.offence}"]
+        if self.damage and not self.n_passes:
+            return "no pass could be read, so nothing was verified"
+        kept = "the trace keeps the protocol"
+        if self.damage:
+            passes, them = (
+                ("pass 0 keeps", "it") if self.n_passes == 1 else (f"passes 0 to {self.n_passes - 1:,} keep", "them")
+            )
+            kept = f"{passes} the protocol; the file is damaged after {them}, and nothing else was verified"
+        lines = [f"{kept}: {what}" if self.offence is None else f"{self.offence}"]
         lines += [f"  checked: {rule}" for rule in self.checked]
         lines += [f"  not checked: {rule} ({why})" for rule, why in self.unchecked]
         return "\n".join(lines)
@@ -72,5 +83,10 @@ def verify_trace(trace: Trace) -> Verification:
                 Offence(found.pass_index, rule.name, found.message, loc=found.loc, thread=found.thread, event=event)
             )
     return Verification(
-        min(offences, key=order, default=None), tuple(checked), tuple(unchecked), trace.n_passes, trace.n_events
+        min(offences, key=order, default=None),
+        tuple(checked),
+        tuple(unchecked),
+        trace.n_passes,
+        trace.n_events,
+        trace.note if trace.state == "damaged" else "",
     )

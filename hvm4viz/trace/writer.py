@@ -17,7 +17,7 @@ from hvm4viz.events import RunEnd, RunHeader
 from hvm4viz.trace import format as fmt
 from hvm4viz.trace.arrow import pa
 from hvm4viz.trace.columns import merge
-from hvm4viz.trace.whole import file_path, whole_file
+from hvm4viz.trace.whole import file_path, unwritable, whole_file
 
 if TYPE_CHECKING:
     from hvm4viz.trace.columns import Chunk
@@ -174,7 +174,7 @@ class _Sink:
                 "choose another name or remove it first"
             ) from None
         except OSError as error:
-            raise TraceError(f"{path}: the trace cannot be written here: {error.strerror}") from error
+            raise TraceError(f"{path}: the trace cannot be written here: {unwritable(path, error)}") from error
         self._parts: list[bytes] = []
         self.written = 0
         self.pending_bytes = 0
@@ -236,13 +236,19 @@ class _Sink:
 def save_trace(trace: Trace, path: str | Path, *, overwrite: bool = False) -> Path:
     """Write a trace to a file, completely or not at all: beside it first, then under its name."""
     with whole_file(path, overwrite=overwrite, what="trace file") as part:
-        writer = Writer(part, trace.header, trace.level)
+        writer: Writer | None = None
         try:
+            writer = Writer(part, trace.header, trace.level)
             for chunk in merge(trace.chunks, CHUNK_BYTES):
                 writer.write(chunk, trace.devices)
             writer.close(trace.end, digest=trace.digest_or_none(), state=trace.final_state)
+        except TraceError as error:  # it speaks of the part, which does not stay
+            if isinstance(error.__cause__, OSError):
+                raise error.__cause__ from None
+            raise TraceError(str(error).replace(str(part), str(path))) from None
         finally:
-            writer.abandon()
+            if writer:
+                writer.abandon()
     return Path(path)
 
 

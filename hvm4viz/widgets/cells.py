@@ -116,7 +116,9 @@ def seen_frame(times: CellTimes, c0: int, c1: int) -> Frame:
 def words_frame(trace: Trace, p: int, c0: int, c1: int) -> Frame:
     """Pack the cells of a range that hold something at the start of pass p."""
     if not has_words(trace):
-        raise TraceError(f"cell contents: this trace was recorded at level {trace.level!r}; record at 'full'")
+        raise TraceError(
+            f"cell contents: this trace was recorded at level {trace.level!r}; run it again with record='full'"
+        )
     words = words_at(trace, p)[c0:c1]
     found = np.flatnonzero(words)
     if found.size > DENSE * words.size:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import base64
-import os
 import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from hvm4viz.errors import TraceError, TraceTooLarge
+from hvm4viz.errors import TraceTooLarge
 from hvm4viz.settings import parse_size
+from hvm4viz.trace.whole import write_whole
 from hvm4viz.widgets.base import asset
 from hvm4viz.widgets.escape import html_text, script_json
 from hvm4viz.widgets.frames import Frame
@@ -78,8 +78,8 @@ def page(view: TraceView, *, passes: tuple[int, int] | None = None, limit: int |
         width = kept[1] - kept[0]
         if passes is not None or width <= 1:
             raise TraceTooLarge(
-                f"the page of passes {kept[0]} to {kept[1] - 1} takes {len(text):,} bytes, more than limit={limit!r}: "
-                f"choose fewer with passes=, or raise the limit"
+                f"the page of passes {kept[0]} to {kept[1] - 1} takes {len(text):,} bytes, more than the {most:,} "
+                f"allowed; in Python, to_html(FILE, passes=(first, end)) shows fewer, limit={len(text)} allows it"
             )
         fitting = max(int(width * most / len(text) * 0.8), 1)
         first = min(max(view.pass_index - fitting // 2, 0), n - fitting)
@@ -89,22 +89,14 @@ def page(view: TraceView, *, passes: tuple[int, int] | None = None, limit: int |
 def write_page(
     view: TraceView, path: Path, *, passes: tuple[int, int] | None = None, limit: int | str = "20 MiB"
 ) -> Path:
-    """Write a view to an HTML file, completely or not at all; see ``page``.
+    """Write a view to an HTML file, completely or not at all; one that is there is replaced. See ``page``.
 
     Raises
     ------
     TraceError
         If the file cannot be written.
     """
-    text = page(view, passes=passes, limit=limit)
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        part.write_text(text, encoding="utf-8")
-        part.replace(path)
-    except OSError as error:
-        part.unlink(missing_ok=True)
-        raise TraceError(f"{path}: {error.strerror or error}; the page takes {len(text):,} bytes") from error
-    return path
+    return write_whole(path, page(view, passes=passes, limit=limit), overwrite=True, what="page")
 
 
 def _page(view: TraceView, kept: tuple[int, int]) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from hvm4viz.interrupt import kept_interrupts
 from hvm4viz.widgets.escape import html_text, line_text, terminal_text
 from hvm4viz.widgets.summary import answer, provenance, summary
 
@@ -96,7 +97,8 @@ def figure_pixels(figure: Figure, *, dpi: float = DPI) -> Pixels:
 
     figure.set_dpi(dpi)
     canvas = FigureCanvasAgg(figure)
-    canvas.draw()
+    with kept_interrupts():
+        canvas.draw()
     return np.asarray(canvas.buffer_rgba())[:, :, :3].copy()
 
 

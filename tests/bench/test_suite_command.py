@@ -61,7 +61,7 @@ def test_a_run_that_is_stopped_has_the_code_of_its_limit(capsys: pytest.CaptureF
     ("words", "says"),
     [
         (["--vs", "no_such_binary"], "hvm4viz: no_such_binary: no such file; --vs takes the binary to compare with"),
-        (["--rounds", "0"], "rounds=0: must be 1 or more"),
+        (["--rounds", "0"], "--rounds 0: must be 1 or more"),
         (["--timeout", "-1"], "--timeout -1.0: must be 0 or more"),
         (["--seconds", "nan"], "--seconds nan: must be 0 or more"),
         (["--fig", "x.gif"], "figure file 'x.gif' must end in one of .png, .pdf, .svg"),

@@ -62,7 +62,7 @@ def test_the_command_prints_tables_or_json(capsys: pytest.CaptureFixture[str]) -
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["--rounds", "0"], "rounds=0: must be 1 or more"),
+        (["--rounds", "0"], "--rounds 0: must be 1 or more"),
         (["--rounds", "1", "--made-up", "0", "1", "1", "1"], "every number must be 1 or more"),
     ],
 )

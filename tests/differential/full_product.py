@@ -3,15 +3,18 @@
 ::
 
     python tests/differential/full_product.py [--quick] [--only NAME] [--device cpu] [--jobs N] [--verify LEVEL]
-        [--<setting> VALUE ...]
+        [--minutes N] [--resume FILE] [--<setting> VALUE ...]
 
 Each setting of the grid may be narrowed, as in ``--dup owner --blocks 1 2 3 8 64``. With ``--verify`` each run is
-recorded at that level, and its trace must keep the protocol.
+recorded at that level, and its trace must keep the protocol. With ``--minutes`` it stops after that time; with
+``--resume`` it goes on behind the runs that the file tells of, whose numbers it adds up, and begins anew once all are
+done.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import sys
 import time
@@ -31,6 +34,9 @@ from tests.case_files import Case, cases, programs
 from tests.differential.answers import answer, faults
 from tests.differential.machines import ALONE, GRID, every_machine, is_affordable, name_of, pairwise_machines
 
+PART = 16
+"""Runs of one process between two looks at the clock."""
+
 TOO_SLOW = "left out: fuel 1 takes too long"
 
 
@@ -42,6 +48,8 @@ def main() -> int:
     parser.add_argument("--device", default="auto", help="device to run on")
     parser.add_argument("--verify", choices=("counts", "events", "full"), help="record at this level and verify")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes")
+    parser.add_argument("--minutes", type=float, default=float("inf"), help="stop after this time")
+    parser.add_argument("--resume", type=Path, help="file that keeps how far it came, and the totals")
     for name, values in GRID.items():
         parser.add_argument(f"--{name.replace('_', '-')}", nargs="+", choices=[str(value) for value in values])
     arguments = parser.parse_args()
@@ -49,26 +57,39 @@ def main() -> int:
     grid = pairwise_machines() if arguments.quick else every_machine()
     machines = [ALONE, *(m for m in grid if all(str(getattr(m, name)) in narrowed[name] for name in GRID))]
     chosen = [case for case in (*cases(), *programs()) if arguments.only in case.name]
-    runs: Counter[str] = Counter()
-    wrong: Counter[str] = Counter()
-    failed_cases: set[str] = set()
+    state: dict[str, Any] = {"next": 0, "runs": {}, "wrong": {}, "failed": []}
+    if arguments.resume is not None and arguments.resume.exists():
+        state = json.loads(arguments.resume.read_text(encoding="utf-8"))
+    runs: Counter[str] = Counter(state["runs"])
+    wrong: Counter[str] = Counter(state["wrong"])
+    failed_cases: set[str] = set(state["failed"])
     begun = time.perf_counter()
+    deadline = begun + 60 * arguments.minutes
     with ProcessPoolExecutor(arguments.jobs) as pool:
         # the long ones first, machine by machine, so that no process is left with a whole program at the end
         work = sorted(product(chosen, machines), key=lambda pair: -(pair[0].interactions or 0))
         workers = 1 if arguments.jobs > 1 else None
         each = partial(attempt, device=arguments.device, workers=workers, level=arguments.verify or "off")
-        for (case, machine), found in zip(work, pool.map(each, *zip(*work, strict=True), chunksize=8), strict=True):
-            key = f"{case.mode}{'' if case.error is None else f', {case.error} error'}"
-            if found is None:
-                runs[TOO_SLOW] += 1
-                continue
-            runs[key] += 1
-            if found:
-                wrong[key] += 1
-                failed_cases.add(case.name)
-                say(f"FAIL {case.name} on {name_of(machine)}: {found[0]}")
-    say(f"\n{len(chosen)} cases and programs x {len(machines)} machines, {time.perf_counter() - begun:.0f} s\n")
+        while state["next"] < len(work) and time.perf_counter() < deadline:
+            part = work[state["next"] : state["next"] + PART * arguments.jobs]
+            for (case, machine), found in zip(part, pool.map(each, *zip(*part, strict=True), chunksize=8), strict=True):
+                key = f"{case.mode}{'' if case.error is None else f', {case.error} error'}"
+                if found is None:
+                    runs[TOO_SLOW] += 1
+                    continue
+                runs[key] += 1
+                if found:
+                    wrong[key] += 1
+                    failed_cases.add(case.name)
+                    say(f"FAIL {case.name} on {name_of(machine)}: {found[0]}")
+            state["next"] += len(part)
+    if arguments.resume is not None:
+        done = {"next": state["next"] % len(work), "runs": runs, "wrong": wrong, "failed": sorted(failed_cases)}
+        arguments.resume.write_text(json.dumps(done), encoding="utf-8")
+    say(
+        f"\n{len(chosen)} cases and programs x {len(machines)} machines, up to {state['next']:,} of {len(work):,}, "
+        f"{time.perf_counter() - begun:.0f} s\n"
+    )
     say(f"{'':36}{'runs':>8}{'wrong':>8}")
     for key in sorted(runs):
         say(f"{key:36}{runs[key]:8,}{wrong[key]:8,}")

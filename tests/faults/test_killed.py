@@ -67,22 +67,30 @@ def killed(path: Path, way: str, after: float) -> list[int]:
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no kill here")
 @pytest.mark.parametrize("way", ["on_pass", "full", "progress"])
 def test_every_pass_that_was_told_of_is_in_the_file(tmp_path: Path, way: str) -> None:
-    told = killed(tmp_path / "run.hvt", way, random.uniform(0.0, 0.3))
+    check_passes(tmp_path, way, seed=1)
+
+
+def check_passes(tmp_path: Path, way: str, *, seed: int) -> None:
+    """Kill a run and look at its file."""
+    seen = f"{way}, seed {seed}"
+    told = killed(tmp_path / "run.hvt", way, random.Random(seed).uniform(0.0, 0.3))
     trace = open_trace(tmp_path / "run.hvt")
 
-    assert trace.state == "interrupted"
-    assert trace.n_passes > max(told)
-    assert trace.outcomes.sum() == trace.n_passes
+    assert trace.state == "interrupted", seen
+    assert trace.n_passes > max(told), seen
+    assert trace.outcomes.sum() == trace.n_passes, seen
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no kill here")
 @pytest.mark.parametrize("way", ["on_result", "results"])
 def test_the_passes_of_every_result_that_was_told_are_in_the_file(tmp_path: Path, way: str) -> None:
-    told = -min(killed(tmp_path / "run.hvt", way, random.uniform(0.0, 0.3)))
+    seed = 2
+    seen = f"{way}, seed {seed}"
+    told = -min(killed(tmp_path / "run.hvt", way, random.Random(seed).uniform(0.0, 0.3)))
     trace = open_trace(tmp_path / "run.hvt")
 
-    assert trace.state == "interrupted"
-    assert trace.n_passes >= passes_for(told)
+    assert trace.state == "interrupted", seen
+    assert trace.n_passes >= passes_for(told), seen
 
 
 def passes_for(result: int) -> int:
@@ -108,4 +116,4 @@ def passes_for(result: int) -> int:
 def test_a_hundred_killed_runs(tmp_path: Path, way: str) -> None:
     for turn in range(34):
         (tmp_path / str(turn)).mkdir()
-        test_every_pass_that_was_told_of_is_in_the_file(tmp_path / str(turn), way)
+        check_passes(tmp_path / str(turn), way, seed=100 + turn)

@@ -63,5 +63,5 @@ def test_other_outcomes() -> None:
 def test_what_is_not_there() -> None:
     with pytest.raises(IndexError, match="pass 4"):
         pass_text(worked_example(), 4)
-    with pytest.raises(TraceError, match="record at 'events'"):
+    with pytest.raises(TraceError, match="record='events'"):
         pass_text(record(wide_passes([3]), level="counts"), 0)

@@ -68,7 +68,7 @@ def test_a_run_with_an_error_is_left_out() -> None:
 @pytest.mark.parametrize(
     ("x", "y", "by", "says"),
     [
-        ("regions", "ips", None, r"no column 'regions'; it has 'program', 'device', 'blocks'"),
+        ("regions", "ips", None, r"no column 'regions'; x=, y= and by= may name 'program', 'device', 'blocks'"),
         ("blocks", "power", None, "no column 'power'"),
         ("blocks", "seconds", ("dup",), "no column 'dup'"),
         ("program", "seconds", None, "column 'program' holds 'a', which is no number"),
@@ -80,7 +80,9 @@ def test_what_is_missing_is_named(x: str, y: str, by: Any, says: str) -> None:
 
 
 def test_what_a_worked_out_quantity_needs_is_named() -> None:
-    with pytest.raises(ValueError, match=r"no column 'seconds' \(for y='ips'\); it has 'blocks', 'interactions'"):
+    with pytest.raises(
+        ValueError, match=r"no column 'seconds' \(for y='ips'\); x=, y= and by= may name 'blocks', 'interactions'"
+    ):
         scaling({"blocks": [1], "interactions": [2]}, "blocks")
     with pytest.raises(ValueError, match="no column at all"):
         scaling([])

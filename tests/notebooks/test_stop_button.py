@@ -38,6 +38,8 @@ NATS = "@nats = λ&n. &(n){n, @nats(n + 1)} @main = @nats(0)"
 TREE = "@tree = λ{0: λ&x. #L{x, x * x}; λ&n. λ&x. #B{@tree(n - 1, x + x), @tree(n - 1, x + x + 1)}} @main = @tree(9, 1)"
 run = hv.run(TREE, record="full", device="cpu", machine=hv.Machine(blocks=16, fuel=8), progress=False)
 assert run.status == "done", run.message
+hv.run(NATS, mode="collapse", limit=3, device="cpu", progress=False)  # compiled now, not when it is to be stopped
+next(iter(hv.results(NATS)))
 digest, passes, deferrals = run.trace.digest(), run.trace.n_passes, len(run.trace.deferrals())
 print("ready")
 """

@@ -1,12 +1,14 @@
-"""Run cases and generated programs under ThreadSanitizer, and under AddressSanitizer with UndefinedBehaviorSanitizer.
+"""Run cases, rules' examples and generated programs under ThreadSanitizer, and under Address- and UBSanitizer.
 
 ::
 
     python tests/sanitizers/run.py [--tsan | --asan] [--programs 2000] [--machines 20] [--only NAME] [--jobs N]
+                                   [--minutes N] [--resume FILE]
 
 Prints every report with the program that it came from; exit code 1 if there is any. ThreadSanitizer sees eight host
 threads that run each pass at once, with random pauses; AddressSanitizer poison around every buffer and behind the
-regions in use.
+regions in use. With ``--minutes`` the time is shared among the sanitizers; with ``--resume`` a run goes on behind the
+items that the file tells of, whose numbers it adds up, and takes other programs once all are done.
 """
 
 from __future__ import annotations
@@ -23,8 +25,9 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
+from math import inf
 from pathlib import Path
-from typing import IO, Final
+from typing import IO, Any, Final
 
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
@@ -57,10 +60,13 @@ class Outcome:
         Runs by how they ended.
     reports : list of (str, str)
         What was running, and what the sanitizer said.
+    stopped : int or None
+        First item that there was no time for.
     """
 
     statuses: Counter[str] = field(default_factory=Counter[str])
     reports: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+    stopped: int | None = None
 
     def add(self, other: Outcome) -> None:
         """Take in what came of other runs."""
@@ -123,6 +129,9 @@ def _one_process(command: list[str], env: dict[str, str], outcome: Outcome) -> i
         assert process.stdout is not None
         for line in process.stdout:
             facts = json.loads(line)
+            if "stopped" in facts:
+                outcome.stopped = facts["stopped"]
+                continue
             if "name" in facts:
                 at, name = facts["number"], facts["name"]
                 continue
@@ -156,16 +165,32 @@ def main() -> int:
     parser.add_argument("--machines", type=int, default=20, help="machines a case, of the pairwise selection")
     parser.add_argument("--only", default="", help="cases whose name contains this")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes")
+    parser.add_argument("--minutes", type=float, default=inf, help="stop after this time")
+    parser.add_argument("--resume", type=Path, help="file that keeps how far it came, and the totals")
     given = parser.parse_args()
+    kept: dict[str, Any] = {}
+    if given.resume is not None and given.resume.exists():
+        kept = json.loads(given.resume.read_text(encoding="utf-8"))
     kinds = [kind for kind in ("tsan", "asan") if getattr(given, kind)] or ["tsan", "asan"]
     arguments = ["--programs", str(given.programs), "--machines", str(given.machines), "--only", given.only]
     n_reports = 0
     for kind in kinds:
         begun, outcome = time.monotonic(), Outcome()
+        state = kept.setdefault(kind, {"first": 0, "next": 0, "statuses": {}, "reports": 0})
+        until = time.time() + 60 * given.minutes / len(kinds)
+        more = [*arguments, "--first", str(state["first"]), "--until", str(until)]
         with ThreadPoolExecutor(given.jobs) as pool:
-            parts = pool.map(partial(_part, kind, arguments, given.jobs), range(given.jobs))
-            for part in parts:
-                outcome.add(part)
+            starts = range(state["next"], state["next"] + given.jobs)
+            parts = list(pool.map(partial(_part, kind, more, given.jobs), starts))
+        for part in parts:
+            outcome.add(part)
+        left = [part.stopped for part in parts if part.stopped is not None]
+        state["next"] = min(left, default=0)  # the slowest process says where to go on
+        state["first"] += 0 if left else given.programs
+        state["statuses"] = dict(Counter(state["statuses"]) + outcome.statuses)
+        state["reports"] += len(outcome.reports)
+        if given.resume is not None:
+            given.resume.write_text(json.dumps(kept), encoding="utf-8")
         for name, text in outcome.reports:
             sys.stdout.write(f"{kind}: {name}\n{text}\n")
         told = ", ".join(f"{count:,} {status}" for status, count in outcome.statuses.most_common())

@@ -1,4 +1,4 @@
-"""What runs inside a sanitized process: cases and generated programs, one line of JSON for each.
+"""What runs inside a sanitized process: cases, rules' examples and generated programs, one line of JSON for each.
 
 Started by ``run.py``, which sets the environment that a sanitizer needs.
 """
@@ -8,7 +8,9 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import time
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -18,6 +20,7 @@ if __name__ == "__main__":
 
 import hvm4viz
 from hvm4viz.errors import ProgramError
+from hvm4viz.rules import rule_table
 from hvm4viz.settings import Machine
 from tests.case_files import cases, programs
 from tests.differential.disagreements import MIXES, some_machine, some_program
@@ -41,7 +44,7 @@ class Item:
     options: dict[str, Any]
 
 
-def items(only: str, generated: int, machines_each: int) -> list[Item]:
+def items(only: str, generated: int, machines_each: int, first: int = 0) -> list[Item]:
     """Return everything that there is to run, always in the same order."""
     machines = [machine for machine in pairwise_machines() if machine.threads > 1]
     found: list[Item] = []
@@ -55,7 +58,13 @@ def items(only: str, generated: int, machines_each: int) -> list[Item]:
         for turn in range(each):
             machine = affordable[(number * each + turn) % len(affordable)]
             found.append(Item(f"{case.name} on {name_of(machine)}", case.source_path, machine, options))
-    for number in range(generated):
+    examples = [(rule.name, term) for rule in rule_table() for term, _ in rule.examples if only in rule.name]
+    for number, (name, term) in enumerate(examples):
+        machine = machines[number % len(machines)]
+        options = {"mode": "collapse"} if term.startswith("collapse ") else {}
+        text = f"@main = {term.removeprefix('collapse ')}"
+        found.append(Item(f"example of {name} on {name_of(machine)}", text, machine, options))
+    for number in range(first, first + generated):
         mix = list(MIXES)[number % len(MIXES)]
         text = some_program(Random(f"program {number}").randrange, MIXES[mix], size_max=80)
         machine = some_machine(Random(f"machine {number}").randrange)
@@ -70,7 +79,9 @@ def main() -> None:
     parser.add_argument("kind", choices=("tsan", "asan"))
     parser.add_argument("--only", default="")
     parser.add_argument("--programs", type=int, default=0)
+    parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--machines", type=int, default=1)
+    parser.add_argument("--until", type=float, default=inf, help="time of day at which nothing new is begun")
     parser.add_argument("--start", type=int, default=0)
     parser.add_argument("--step", type=int, default=1)
     parser.add_argument("--plant", action="append", default=[])
@@ -81,9 +92,12 @@ def main() -> None:
         machine = Machine(blocks=8, threads_per_block=1, region_size=64, fuel=8)
         chosen = [Item("the source", given.source, machine, {})]
     else:
-        chosen = items(given.only, given.programs, given.machines)
+        chosen = items(given.only, given.programs, given.machines, given.first)
     for number in range(given.start, len(chosen), given.step):
         item = chosen[number]
+        if number > given.start and time.time() > given.until:  # however short the time, it goes on
+            tell(stopped=number)
+            break
         tell(number=number, name=item.name)
         device.is_on_grid = number % 4 == 3
         tell(number=number, status=run(item, device, LEVELS[number % len(LEVELS)]))

@@ -49,11 +49,34 @@ def test_fork_means_duplications_around_a_superposition(source: str, expected: s
         "&F(1)": "expected: {",
         "&1{2,3}": "expected: name",
         "&(1": "expected: )",
-        "&{1}": "expected: }",
+        "&{1}": "expected: a label before {",
+        "&{1, 2}": "any name will do: &A{1, 2}; ",
+        "&{1": "any name will do: &A{a, b}; ",
+        "&{": "expected: }",
     }.items(),
 )
 def test_what_is_no_superposition_is_refused(source: str, cause: str) -> None:
     assert cause in str(refused(f"@main = {source}"))
+
+
+@pytest.mark.parametrize(
+    ("fork", "written"),
+    {
+        "&Gλy{x; y}": "λy&G. &G{x, y₁}",
+        "&Gλy{y(y₁); #y{[yy, y]}}": "",
+        "&G λ y, z { y + z ; #y{yy, y, z₀} }": "",
+        "&Gλy,z{y + z; @y(z, @z)}": "λy&G. λz&G. &G{y₀ + z₀, @y(z₁, @z)}",
+        "&(1)λy{y; 2}": "λy&(1). &(1){y₀, 2}",
+        "&Gλy{λy. y; y}": "λy&G. &G{..., ...}",
+        '&Gλy{"y"; y}': "λy&G. &G{..., ...}",
+        "&Gλ{1; 2}": "",
+    }.items(),
+)
+def test_a_fork_in_a_fork_is_written_out_in_the_words_of_the_program(fork: str, written: str) -> None:
+    told = str(refused(f"@main = &Fλx{{{fork}; x}}"))
+    assert not written or told.endswith(f"write the inner one out: {written}")
+    if written and "..." not in written:
+        assert core(f"λx. {written}") == core(f"λx. {fork}")
 
 
 def test_labels_that_copy_each_other_end_in_an_error() -> None:

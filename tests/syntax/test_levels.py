@@ -49,7 +49,7 @@ def test_a_bracket_starts_anew_and_ends(source: str, expected: str) -> None:
         ("@main = λ{\n  0: 1\n  ; 2", "3:6", "the '{' at 1:10 is still open"),
         ("@main = λ{λx. x", "1:16", "the '{' at 1:10 is still open"),
         ("@main = &(1", "1:12", "the '(' at 1:10 is still open"),
-        ("@main = &(1 2){3, 4}", "1:13", "a blank applies nothing: write f(x); the '(' at 1:10 is still open"),
+        ("@main = &(1 2){3, 4}", "1:13", "to apply f to x write f(x), not f x; the '(' at 1:10 is still open"),
         ("@main = ! x &(1 = 2; x₀", "1:17", "the '(' at 1:14 is still open"),
         ("@main = 1 + @main(1", "1:20", "the '(' at 1:18 is still open"),
         ("@main = [1, 2", "1:14", "the '[' at 1:9 is still open"),

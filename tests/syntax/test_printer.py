@@ -129,6 +129,23 @@ def test_case_function_prints_its_chain(source: str, expected: str) -> None:
     assert core(source) == expected
 
 
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    {
+        "(1n+@a) ^ 3": "(1n+@a ^ 3)",
+        "(λc.c) === λc.@r(c)": "(λa.a === λa.@r(a))",
+        "^foo": "foo",
+        "(! f = λ x; f)(@a)": "! a = λ b ; a(@a)",
+        "(! x &(1) = 2; x₀)(@a)": "!(1)=2;λa.λb.a(@a)",
+        "(@f ~> 7)(1)": "@f ~> 7(1)",
+        "(1 <> 2) <> 3": "1<>2<>3",
+    }.items(),
+)
+def test_no_parentheses_are_added_where_the_printed_form_has_none(source: str, expected: str) -> None:
+    """Such text reads back as another term, or as none: ``printing.md`` 2 says to keep it so."""
+    assert core(source) == expected
+
+
 def test_names_are_drawn_when_a_binder_is_first_met() -> None:
     # [x, λy. λx. y]: the variable is met before its binder
     cells = [

@@ -64,7 +64,7 @@ def test_the_first_entry_that_differs(
     assert first(a, b) == (p, entry, name, before, value)
     assert first(b, a) == (p, entry, name, value, before)
     assert not hv.compare(a, b).equal
-    assert f"pass {p}, entry {entry}: {name} is {before} in the first, {value} in the second" in str(hv.compare(a, b))
+    assert f"pass {p}, task {entry}: {name} is {before} in the first, {value} in the second" in str(hv.compare(a, b))
 
 
 def test_outcomes_and_reasons_have_names() -> None:
@@ -147,8 +147,8 @@ def test_tasks_in_other_passes_are_the_same_work() -> None:
     found = hv.compare(a, record([one_pass(0, moved)]), align="interactions").first_difference
     assert found is not None
     assert (found.pass_index, found.other_pass, found.entry, found.field) == (3, 0, 300 - 234, "loc")
-    assert "pass 3 (of the other: 0), entry 66: loc is" in str(found)
-    with pytest.raises(TraceError, match="record both traces at 'events'"):
+    assert "pass 3 (of the other: 0), task 66: loc is" in str(found)
+    with pytest.raises(TraceError, match=r"the second trace does not hold \(level counts\); run its program again"):
         _ = hv.compare(a, record(passes(), level="counts"), align="interactions").equal
 
 
@@ -211,11 +211,11 @@ def test_settings_that_one_machine_lacks_and_programs_by_their_files() -> None:
     }
 
 
-def test_a_difference_is_told_with_its_entry_if_it_has_one() -> None:
+def test_a_difference_is_told_with_its_task_if_it_has_one() -> None:
     narrower = record(passes()[:3])
     found = hv.compare(record(passes()), narrower).first_difference
     assert found is not None
     assert found.entry is None
-    assert ", entry" not in str(found)
+    assert ", task" not in str(found)
     found = hv.compare(record(passes()), record(changed(3, 100, loc=7))).first_difference
-    assert str(found).startswith("pass 3, entry 100: loc is ")
+    assert str(found).startswith("pass 3, task 100: loc is ")

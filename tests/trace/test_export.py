@@ -96,11 +96,11 @@ def test_empty_tables_have_their_columns(tmp_path: Path) -> None:
 def test_what_a_trace_does_not_hold(tmp_path: Path) -> None:
     trace = hv.run("@main = 1", record="counts").trace
     for name in ("events", "deferrals", "ops", "deltas"):
-        with pytest.raises(TraceError, match="record at"):
+        with pytest.raises(TraceError, match="run it again with record="):
             trace.to_csv(tmp_path / "a.csv", table=name)
-    with pytest.raises(TraceError, match="record at 'events'"):
+    with pytest.raises(TraceError, match="record='events'"):
         trace.to_perfetto(tmp_path / "a.perfetto")
-    with pytest.raises(TraceError, match="record at 'full'"):
+    with pytest.raises(TraceError, match="record='full'"):
         trace.to_dot(tmp_path / "a.dot", 0)
     with pytest.raises(ValueError, match="table='all': must be one of passes, events"):
         trace.to_parquet(tmp_path / "a.parquet", table="all")

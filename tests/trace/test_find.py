@@ -181,9 +181,9 @@ def test_below_full_only_tasks_are_searched() -> None:
     trace = hv.run("@main = #Pair{1, 2}").trace
     assert [hit.kind for hit in trace.find_all("loc:0")] == ["event"]
     for query in ("tag:DP0", "#Pair", "op:take"):
-        with pytest.raises(TraceError, match="record at 'full'"):
+        with pytest.raises(TraceError, match="record='full'"):
             trace.find(query)
-    with pytest.raises(TraceError, match="record at 'events'"):
+    with pytest.raises(TraceError, match="record='events'"):
         hv.run("@main = 1", record="counts").trace.find("outcome:done")
 
 
@@ -196,7 +196,7 @@ def test_a_program_that_cannot_be_parsed_here_has_no_names() -> None:
 
 
 def test_below_full_nobody_knows_which_cells_hold_terms() -> None:
-    with pytest.raises(TraceError, match=r"what the cells hold: .* record at 'full'"):
+    with pytest.raises(TraceError, match=r"what the cells hold: .* record='full'"):
         _ = hv.run("@main = 1").trace.roles
 
 

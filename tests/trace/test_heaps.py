@@ -118,7 +118,7 @@ def test_passes_that_are_not_there(trace: Trace) -> None:
 def test_below_full_there_is_no_heap(level: str) -> None:
     trace = hv.run("@main = 1 + 2", record=level).trace  # type: ignore[arg-type]
     for ask in (lambda: trace.at(0), trace.deltas, trace.ops, lambda: trace.cell(0), lambda: trace.diff(0, 0)):
-        with pytest.raises(TraceError, match="record at 'full'"):
+        with pytest.raises(TraceError, match="record='full'"):
             ask()
 
 
@@ -256,7 +256,7 @@ def test_events_and_digest_do_not_depend_on_the_level() -> None:
 
 
 def test_the_worked_example_has_no_cells_below_full() -> None:
-    with pytest.raises(TraceError, match="record at 'full'"):
+    with pytest.raises(TraceError, match="record='full'"):
         worked_example().at(0)
 
 

@@ -37,5 +37,5 @@ def test_every_take_and_every_write_is_counted_where_it_was(trace: Trace, what: 
 def test_below_full_there_are_none() -> None:
     trace = hv.run("@main = 1").trace
     for what in ("takes", "writes"):
-        with pytest.raises(TraceError, match="record at 'full'"):
+        with pytest.raises(TraceError, match="record='full'"):
             trace.heatmap(what)  # type: ignore[arg-type]

@@ -148,7 +148,7 @@ def test_operations_name_their_tasks(trace: Trace) -> None:
 
 def test_kinds_of_events_that_need_full() -> None:
     trace = hv.run("@main = 1").trace
-    with pytest.raises(TraceError, match="record at 'full'"):
+    with pytest.raises(TraceError, match="record='full'"):
         trace.events(kind="publish")
     with pytest.raises(ValueError, match=r"must be one of unrun, done.*publish.*region"):
         trace.events(kind="published")

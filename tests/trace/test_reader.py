@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import io
+import itertools
 import os
 import random
 import socket
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -541,6 +545,71 @@ def test_a_file_read_without_a_map(tmp_path: Path, tiny: bytes, whole: Trace) ->
     assert is_prefix(trace, whole)
 
 
+def test_a_file_that_does_not_fit_into_memory_is_refused_with_the_way_to_open_it(
+    tmp_path: Path, tiny: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_room(_: Path) -> bytes:
+        raise MemoryError
+
+    path = tmp_path / "run.hvt"
+    path.write_bytes(tiny)
+    monkeypatch.setattr(Path, "read_bytes", no_room)
+
+    with pytest.raises(TraceTooLarge, match=rf"run\.hvt: the file has {len(tiny):,} bytes, .*mmap=True"):
+        open_trace(path, mmap=False)
+    assert open_trace(path).complete
+
+
+class Known(pa.ExtensionType):
+    """An extension type that a process may know."""
+
+    def __init__(self) -> None:
+        super().__init__(pa.uint32(), "of.another")
+
+    def __arrow_ext_serialize__(self) -> bytes:
+        return b""
+
+    @classmethod
+    def __arrow_ext_deserialize__(cls, storage: pa.DataType, serialized: bytes) -> Known:
+        return cls()
+
+
+def with_extension_type(place: str) -> bytes:
+    """Write an empty trace file in which something claims to be of an extension type."""
+    columns = fmt.schema("events", 8)
+    if place == "pass":
+        columns = columns.set(0, pa.field("pass", Known()))
+    else:
+        index = columns.get_field_index("events")
+        record_type = columns.field(index).type.value_type
+        fields = [pa.field(each.name, Known() if each.name == "loc" else each.type) for each in record_type]
+        columns = columns.set(index, pa.field("events", pa.list_(pa.struct(fields))))
+    with pa.ipc.open_file(io.BytesIO(_good_file())) as opened:
+        metadata = opened.schema.metadata
+        first = opened.get_batch_with_custom_metadata(0)[1]
+    sink = io.BytesIO()
+    stream = pa.ipc.new_file(sink, columns.with_metadata(metadata))
+    empty = pa.record_batch([pa.nulls(0, field.type) for field in columns], schema=columns)
+    stream.write_batch(empty, custom_metadata=first)
+    stream.close()
+    return sink.getvalue()
+
+
+@pytest.mark.parametrize("place", ["pass", "events.item.loc"])
+def test_extension_types_are_refused(place: str) -> None:
+    """One that the process does not know opens as the plain type below it: only the field's metadata tells."""
+    data = with_extension_type(place)
+    refused = f"column '{place}' is of the extension type 'of.another'.*save="
+    with pytest.raises(NotATrace, match=refused):
+        read(data)
+    pa.register_extension_type(Known())
+    try:
+        with pytest.raises(NotATrace, match=refused):
+            read(data)
+    finally:
+        pa.unregister_extension_type("of.another")
+
+
 def test_texts_of_any_kind_survive(tmp_path: Path) -> None:
     source = 'λ名\n\0\ud800"\\' + "x" * 100_000
     path = tmp_path / "run.hvt"
@@ -709,3 +778,109 @@ def test_values_of_no_pass_are_refused(first: int, last: int) -> None:
     ]
     with pytest.raises(ValueError, match="column 'events' has values of no pass"):
         fmt.from_batch(pa.record_batch(arrays, schema=batch.schema), facts)
+
+
+MIB = 1 << 20
+OPENED_MIB = 64
+"""Most memory that opening takes beyond the file itself."""
+
+
+def garbage(good: bytes) -> Iterator[bytes]:
+    """Make files of a mebibyte that are traces up to some byte, and then nothing sensible."""
+    rng = random.Random(0)
+    ends = [8, *batch_ends(good)]
+    fillings = (
+        rng.randbytes(MIB), b"\0" * MIB, b"\xff" * MIB, b"[" * MIB, b"\xff\xff\xff\xff\x08\0\0\0" * (MIB // 8),
+        b"\xff\xff\xff\xff\xff\xff\xff\x7f" * (MIB // 8), (good[8:] * (MIB // len(good) + 1))[:MIB],
+    )  # fmt: skip
+    for end in ends:
+        for filling in fillings:
+            yield good[:end] + filling
+            yield good[: end + 20] + filling
+
+
+def test_a_mebibyte_of_garbage_is_refused_within_a_second(tiny: bytes) -> None:
+    for number, data in enumerate(garbage(tiny)):
+        begun = time.process_time()
+        with contextlib.suppress(TraceError):
+            assert read(data).note, number  # it says what of the file is not used
+        assert time.process_time() - begun <= 1.0, number
+
+
+def lies(good: bytes, count: int) -> Iterator[bytes]:
+    """Make files in which lengths and offsets say something absurd."""
+    rng = random.Random(1)
+    for number in range(count):
+        data = bytearray(good)
+        at = rng.randrange(8, len(good) - 8) & ~3
+        width = 4 + 4 * (number % 2)
+        data[at : at + width] = rng.choice((2**31 - 1, 2**30, 2**24, 2**28 + 8)).to_bytes(width, "little")
+        yield bytes(data)
+
+
+OPENING = """
+import resource, sys
+from pathlib import Path
+from hvm4viz.errors import TraceError
+from hvm4viz.trace import open_trace
+
+def peak():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+paths = sorted(Path(sys.argv[1]).glob("*.hvt"))
+assert open_trace(paths[0]).n_passes > 0  # whatever is imported late is imported now
+before = peak()
+for path in paths:
+    try:
+        open_trace(path)
+    except TraceError:
+        pass
+print(peak() - before)
+"""
+
+
+def test_opening_takes_little_more_than_the_file(tiny: bytes, tmp_path: Path) -> None:
+    for number, data in enumerate((tiny, *lies(tiny, 400), *itertools.islice(garbage(tiny), 0, None, 5))):
+        (tmp_path / f"{number:04}.hvt").write_bytes(data)
+    done = subprocess.run([sys.executable, "-c", OPENING, str(tmp_path)], capture_output=True, text=True, check=True)
+    grown = int(done.stdout) * (1 if sys.platform == "darwin" else 1024)
+    assert grown <= (OPENED_MIB + 1) * MIB, "the largest file has a mebibyte"
+
+
+RUNNING = """
+import sys
+import hvm4viz as hv
+from hvm4viz.trace import recorder
+recorder.FLUSH_S = 0.0
+hv.run("@main = @main", save=sys.argv[1], device="cpu", record=sys.argv[2], machine=hv.Machine(fuel=50),
+       max_passes=1500, on_pass=lambda record: None, progress=False)
+"""
+
+
+@pytest.mark.parametrize("kept", LEVELS)
+def test_a_reader_beside_a_growing_file_sees_a_prefix_and_never_an_error(tmp_path: Path, kept: str) -> None:
+    path = tmp_path / "run.hvt"
+    seen: list[tuple[int, bytes]] = []
+    with subprocess.Popen([sys.executable, "-c", RUNNING, str(path), kept]) as process:
+        deadline = time.monotonic() + 60
+        while process.poll() is None:
+            assert time.monotonic() < deadline
+            if not path.exists() or path.stat().st_size == 0:
+                time.sleep(0.01)
+                continue
+            try:
+                trace = open_trace(path)
+            except NotATrace:
+                assert not seen, "it was a trace before"
+                continue
+            assert trace.state in ("interrupted", "complete"), trace.note
+            seen.append((trace.n_passes, trace.events().tobytes()))
+        assert process.returncode == 0
+    whole = open_trace(path)
+    assert whole.state == "complete"
+    assert whole.n_passes == 1500
+    sizes = [n for n, _ in seen]
+    assert sizes == sorted(sizes)
+    assert len({n for n in sizes if n < whole.n_passes}) >= 3, "it was looked at while it grew"
+    for n, events in seen:
+        assert events == whole.slice(0, n).events().tobytes()

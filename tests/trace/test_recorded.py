@@ -81,7 +81,7 @@ def test_events_by_what_their_tasks_did_to_slots(trace: Trace) -> None:
         if kind not in OUTCOMES:
             with pytest.raises(ValueError, match="must be one of"):
                 trace.events(kind=kind)
-    with pytest.raises(TraceError, match="record at 'full'"):
+    with pytest.raises(TraceError, match="record='full'"):
         record(full_passes([2])).events(kind=OPERATIONS[1])
 
 

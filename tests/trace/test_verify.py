@@ -232,6 +232,25 @@ def test_what_was_found_is_told_in_words() -> None:
     assert str(bad).splitlines()[0] == str(bad.offence)
 
 
+@pytest.mark.parametrize(
+    ("passes", "says"),
+    [
+        (0, "no pass could be read, so nothing was verified"),
+        (1, "pass 0 keeps the protocol; the file is damaged after it, and nothing else was verified: 1 passes"),
+        (
+            9,
+            "passes 0 to 8 keep the protocol; the file is damaged after them, and nothing else was verified: 9 passes",
+        ),
+    ],
+)
+def test_a_damaged_trace_is_never_well(passes: int, says: str) -> None:
+    trace = base("owner", "events").slice(0, passes)
+    trace.state, trace.note = "damaged", "9 bytes were not used"
+    found = trace.verify()
+    assert (found.ok, found.offence, found.damage) == (False, None, "9 bytes were not used")
+    assert str(found).startswith(says)
+
+
 @pytest.mark.parametrize("fuel", ["many", None, [3], 1.5])
 def test_fuel_that_is_no_number_is_not_checked(fuel: Any) -> None:
     trace = Forgery(base("owner")).trace()

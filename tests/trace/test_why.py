@@ -95,7 +95,7 @@ def test_below_full_the_chain_has_one_link() -> None:
 
 
 def test_without_events_nothing_is_known() -> None:
-    with pytest.raises(TraceError, match="record at 'events'"):
+    with pytest.raises(TraceError, match="record='events'"):
         hv.run("@main = 1", record="counts").trace.why(0, 0)
 
 

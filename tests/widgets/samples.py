@@ -79,7 +79,7 @@ def seven_cells(record: str = "full") -> hv.Run:
 
 def hostile(text: str) -> hv.Run:
     """Run a program whose name, source and answer hold a text."""
-    literal = "".join(c if c.isprintable() and c not in '"\\' else f"\\u{{{ord(c):x}}}" for c in text[:2000])
+    literal = "".join(f"\\{c}" if c in '"\\' else "\\0" if c == "\0" else c for c in text[:2000])
     comment = text.replace("\n", " ").replace("\0", " ").encode("utf-8", "replace").decode()
     run = hv.run(hv.parse(f'// {comment}\n@main = "{literal}"', name=text[:200]), record="full")
     run.message = text

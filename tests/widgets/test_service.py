@@ -118,7 +118,7 @@ def test_what_is_no_question_is_told_so(service: TraceService, question: dict[st
 
 def test_contents_are_missing_below_full() -> None:
     service = TraceService(shared("events").trace)
-    with pytest.raises(TraceError, match="record at 'full'"):
+    with pytest.raises(TraceError, match="record='full'"):
         service.answer({"kind": "words", "p": 0, "c0": 0, "c1": 8})
     assert "delta_cell" not in ask(service, "window", p0=0, p1=3)
 

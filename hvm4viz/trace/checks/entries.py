@@ -52,7 +52,7 @@ def segment_order(view: View) -> Found | None:
     # of one kind, in the order in which the pass before left them
     last = np.roll(sender, 1)
     swapped = is_next & (kind == before) & (sender != NOTHING) & (last != NOTHING) & (sender < last)
-    return first(found, view.at_event(swapped, "it was left after the one behind it"))
+    return first(found, view.at_event(swapped, "it was left after the one that follows it"))
 
 
 def dealing(view: View) -> Found | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hvm4viz.trace.whole import whole_file
+from hvm4viz.trace.whole import write_whole
 
 if TYPE_CHECKING:
     from hvm4viz.trace.trace import Trace
@@ -15,9 +15,7 @@ if TYPE_CHECKING:
 def to_dot(trace: Trace, path: str | Path, p: int, *, overwrite: bool = False, **options: Any) -> Path:
     """Write the graph of a pass; see ``Trace.to_dot``."""
     graph = trace.graph(p, **options)
-    with whole_file(path, overwrite=overwrite) as part:
-        part.write_text("\n".join(_lines(graph)) + "\n", encoding="utf-8")
-    return Path(path)
+    return write_whole(path, "\n".join(_lines(graph)) + "\n", overwrite=overwrite)
 
 
 def _lines(graph: Any) -> Iterator[str]:
