@@ -24,7 +24,6 @@ LAYERS = (
     {"deltas"},
     {
         "kernel_text.address_spaces",
-        "kernel_text.functions",
         "kernel_text.lint",
         "kernel_text.metal_text",
         "kernel_text.words",
