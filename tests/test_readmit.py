@@ -234,7 +234,7 @@ FRONTIER: Final[dict[str, tuple[Callable[[Case], None], str]]] = {
     "too few tails": (fact("store", "tail", [0]), "its blocks are not as many"),
     "no tails": (fact("store", "tail", None), "the state cannot be followed"),
     "owner": (first("owner", 2), "regions are of blocks that there are not"),
-    "chain outside": (first("chain", 77), "regions lie behind the last"),
+    "chain outside": (first("chain", 77), "regions lie after the last"),
     "chain in a circle": (circle, "in a circle"),
     "chain to another block": (to_another_block, "lead to another's"),
     "used": (first("used", 0), "count as empty"),

@@ -30,7 +30,7 @@ def test_operations_without_room_end_the_run_with_what_to_do(monkeypatch: pytest
 
     assert failed.status == "failed"
     assert "more on slots than record='full' has room for" in failed.message
-    assert "less fuel" in failed.message
+    assert "use a smaller Machine(fuel=...)" in failed.message
 
 
 def test_many_operations_in_one_pass_are_all_there() -> None:

@@ -55,7 +55,7 @@ def test_a_text_may_go_to_the_end_of_its_frame_and_not_beyond() -> None:
     for more in (1, 2, 1 << 20):
         longer = text.replace(struct.pack("<I", 5) + b"value", struct.pack("<I", 5 + more) + b"value")
         with pytest.raises(BadFrame, match="a text is longer than its frame"):
-            read(framed(longer, b"behind the frame"))
+            read(framed(longer, b"after the frame"))
 
 
 def test_every_cut_is_torn() -> None:
@@ -84,7 +84,7 @@ def test_sizes_are_accepted_up_to_their_bounds() -> None:
 def test_one_byte_of_metadata_is_no_end_of_the_stream() -> None:
     assert read(memoryview(CONTINUATION + bytes(4))) is None
     for size in (1, 2, 3):
-        with pytest.raises(BadFrame, match="behind the frame"):
+        with pytest.raises(BadFrame, match="after the frame"):
             read(framed(bytes(size)))
 
 

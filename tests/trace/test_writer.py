@@ -160,7 +160,7 @@ def test_what_a_failed_write_left_of_a_batch_is_cut_off(tmp_path: Path, monkeypa
     assert path.read_bytes() == whole_bytes
     opened = open_trace(path)
     assert (opened.n_passes, opened.state) == (2, "interrupted")
-    assert opened.note.startswith("the file ends behind a whole pass")
+    assert opened.note.startswith("the file ends after a whole pass")
     assert kept.trace.n_passes == 4
 
 
