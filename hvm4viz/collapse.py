@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from hvm4viz.book import Book
 from hvm4viz.evaluate import Evaluator
 from hvm4viz.events import OUTCOMES, PassRecord
+from hvm4viz.far import gather
 from hvm4viz.frontier import Frontier
 from hvm4viz.heap import Heap
 from hvm4viz.readback import Term
@@ -77,21 +78,19 @@ class Enumeration:
 
     def _feed(self, events: NDArray[Any]) -> None:
         """After a pass: note what is lifted, go on in the order, begin the next branches."""
-        for loc in events["loc"][events["outcome"] == _DONE].tolist():
-            if loc not in self._running:
-                continue  # a forked operand
-            self._running.discard(loc)
-            self._lifted.add(loc)
-            self._look_ahead(loc)
+        done = events["loc"][events["outcome"] == _DONE].tolist()
+        lifted = [loc for loc in dict.fromkeys(done) if loc in self._running]  # others are forked operands
+        self._running.difference_update(lifted)
+        self._lifted.update(lifted)
+        if self._window > 1:
+            for loc, word in zip(lifted, gather(self.frontier.cells, lifted), strict=True):
+                self._look_ahead(loc, word)
         self._go_on()
         if not self.is_over:
             self.frontier.inject(self._next_branches())
 
-    def _look_ahead(self, loc: int) -> None:
+    def _look_ahead(self, loc: int, word: int) -> None:
         """Branches behind a lifted cell may be begun before their turn."""
-        if self._window == 1:
-            return
-        word = int(self.frontier.words[loc])
         tag, key = tag_of(word), self._keys[loc]
         if tag == Tag.SUP:
             for cell in (val_of(word), val_of(word) + 1):
@@ -131,7 +130,7 @@ class Enumeration:
                 return
             self._lifted.discard(cell)
             key = self._keys.pop(cell, 0)
-            word = int(self.frontier.words[cell])
+            word = int(self.frontier.cells[cell])
             tag, loc = tag_of(word), val_of(word)
             if tag == Tag.INC:
                 turns.replace(loc)
@@ -142,7 +141,7 @@ class Enumeration:
                 if self.frontier.may_be_late() and len(self.frontier.late(cell)):
                     self._again(cell, key)  # a variable in it was filled only after it had been lifted
                     return
-                self.found.append(Term(self.frontier.words, cell, self.book, quoted=True).fixed())
+                self.found.append(Term(self.frontier.cells, cell, self.book, quoted=True).fixed())
                 self.count += 1
                 if self.count == self.limit:
                     self.is_over = True

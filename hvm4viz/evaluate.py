@@ -17,13 +17,14 @@ from numpy.typing import NDArray
 from hvm4viz.device.base import Buffer, view
 from hvm4viz.errors import KernelFault
 from hvm4viz.events import EVENT, OUTCOMES, PassRecord
+from hvm4viz.far import Cells
 from hvm4viz.frontier import Frontier, auto_fuel, settle
 from hvm4viz.heap import Heap
 from hvm4viz.kernel_text import abi
 from hvm4viz.nodes import HeapFull, Nodes
 from hvm4viz.primitives import Gnf, Normal, PrimitiveError, Steps, Weak, Wish, replayed, steps_of
 from hvm4viz.stops import Fault, Stop, fault_of, stalled, task_of
-from hvm4viz.store import Store, copied
+from hvm4viz.store import Store
 from hvm4viz.term import SUB_BIT, Tag, ext_of, pack, tag_of, val_of
 
 EVENTS_MAX: Final = 1 << 14
@@ -139,9 +140,9 @@ class Evaluator(Nodes):
         return self.store.passes
 
     @property
-    def words(self) -> NDArray[np.uint64]:
-        """All cells of the heap, as they lie."""
-        return self.store.words
+    def cells(self) -> Cells:
+        """All cells of the heap as they lie, for reading."""
+        return self.store.cells
 
     def inject(self, cells: Sequence[int] | NDArray[np.uint32]) -> None:
         """Have cells reduced, the first one first."""
@@ -156,7 +157,7 @@ class Evaluator(Nodes):
     def _room(self, ranges: int) -> None:
         if self._depth + ranges + 8 > self._stack_size:
             self._stack_size = 2 * (self._depth + ranges + 8)
-            self._stack = copied(self.store.device, self._stack, 8 * self._stack_size)
+            self._stack = self.store.device.grown(self._stack, 8 * self._stack_size)
             self._stack_view = view(self._stack, np.uint64)
 
     def idle(self) -> Stop | None:
@@ -384,7 +385,9 @@ class Evaluator(Nodes):
         self._push_range(wish.cell)
 
     def _end_frontier(self) -> None:
-        self._acts.pop()
+        frontier = self._acts.pop().frontier
+        assert frontier is not None
+        frontier.home()  # from here on the host works on all of it
         self.store.forget_visits()
         self._reassigned += self.store.regions.assign(1, is_fresh=False)
         region, _ = self.store.regions.start(0)
@@ -432,8 +435,8 @@ class Evaluator(Nodes):
         frontier = self._acts[-1].frontier
         if frontier is not None:
             tasks += frontier.image().tasks
-        return Heap(
-            words=self.store.words[: in_use * self.machine.region_size],
+        return self.store.image(
+            in_use * self.machine.region_size,
             root=self.root,
             region_size=self.machine.region_size,
             threads_per_block=self.machine.threads_per_block,

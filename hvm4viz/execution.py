@@ -350,7 +350,7 @@ class Execution:
         for _ in self.new_results():
             pass
         if request.mode == "snf" and stop.status == "done":
-            self.results = [Term(image.words, image.root, self._book)]
+            self.results = [Term(self.store.cells, image.root, self._book)]
         message = self._message(stop)
         log = self.evaluator.log if self.evaluator else []
         lines = tuple(term.text for term in self.results)

@@ -15,12 +15,12 @@ from hvm4viz.device.base import Buffer, Function, view
 from hvm4viz.device.way import Pace
 from hvm4viz.errors import DeviceFailed, KernelFault
 from hvm4viz.events import EVENT, NO_DELTAS, ORIGINS, OUTCOMES, PassRecord
+from hvm4viz.far import Cells
 from hvm4viz.heap import Heap, Task
-from hvm4viz.joining import GridJoin, SerialJoin
+from hvm4viz.joining import GridJoin, Join, SerialJoin
 from hvm4viz.kernel_text import abi
-from hvm4viz.settings import Machine
 from hvm4viz.stops import Fault, Stop, fault_of, stalled, task_of
-from hvm4viz.store import Store
+from hvm4viz.store import Store, protocol
 from hvm4viz.term import SUB_BIT, Tag, tag_of, val_of
 from hvm4viz.workspace import SLACK, Workspace
 
@@ -54,18 +54,6 @@ def settle(store: Store, function: Function, params: Buffer, root: int) -> NDArr
         if status != 1:
             raise KernelFault(f"the search for late variables left the status word {status:#x}: it did not run")
         work, found = 4 * work, 4 * found
-
-
-def protocol(machine: Machine) -> int:
-    """Return the ``PARAM_*`` flags that tell the kernel how tasks of this machine share slots."""
-    flags = abi.PARAM_LIVE if machine.visibility == "live" else 0
-    flags |= abi.PARAM_FORK if machine.fork == "auto" and machine.threads > 1 else 0
-    if machine.dup == "claim":
-        return flags | abi.PARAM_CLAIM
-    if machine.dup == "atomic":
-        return flags | abi.PARAM_ATOMIC
-    flags |= abi.PARAM_RETURN if machine.defer == "return" else 0
-    return flags | (abi.PARAM_BLOCK if machine.owner_unit == "block" else 0)
 
 
 class Frontier:
@@ -103,11 +91,12 @@ class Frontier:
         self._pace = Pace(store.ways("step_frontier"), machine.threads)
         self._settle = store.serial("settle_frontier")
         flags = protocol(machine) | (abi.PARAM_LIFT if lift else 0)
-        has_forks = bool(flags & abi.PARAM_FORK)
         self._is_away = False
         self._moves = self._pace.moves
         self._serial_join = SerialJoin(store)
-        self._grid_join = GridJoin(store, has_forks=has_forks) if store.joins_on_grid else None
+        self._has_forks = bool(flags & abi.PARAM_FORK)
+        self._joins_on_grid = store.joins_on_grid
+        self._grid_join: GridJoin | None = None  # made for the first pass that needs it
         self._space = Workspace(store, flags=flags)
         self._look()
         self._counts_remote = store.count and not self.is_single
@@ -124,19 +113,17 @@ class Frontier:
 
     def _lay_slices(self) -> None:
         """Point every thread at its slice of its block's region, behind cells that are laid out already."""
-        machine, states, regions = self.machine, self._state_view, self.store.regions
+        machine, states = self.machine, self._state_view
         slice_cells, tpb = machine.slice_cells, machine.threads_per_block
-        lanes = np.arange(tpb, dtype=np.int64) * slice_cells
-        for block in range(machine.blocks):
-            region, is_full = regions.start(block)
-            mine = slice(block * tpb, (block + 1) * tpb)
-            start = region * machine.region_size + lanes
-            states["region"][mine] = region
-            states["end"][mine] = start + slice_cells
-            states["next"][mine] = start + slice_cells if is_full else np.maximum(start, 1)  # cell 0 is null
-            if not is_full and region * machine.region_size < self.store.laid:
-                for lane, at in enumerate(start.tolist()):
-                    states["next"][block * tpb + lane] = self._first_free(at, at + slice_cells)
+        regions, is_full = self.store.regions.starts(), not self.store.regions.is_fresh
+        starts = (regions[:, None] * machine.region_size + np.arange(tpb) * slice_cells).reshape(-1)
+        states["region"] = np.repeat(regions, tpb)
+        states["end"] = starts + slice_cells
+        states["next"] = starts + slice_cells if is_full else np.maximum(starts, 1)  # cell 0 is null
+        if not is_full:
+            laid = np.flatnonzero(np.repeat(regions * machine.region_size, tpb) < self.store.laid)
+            for thread, at in zip(laid.tolist(), starts[laid].tolist(), strict=True):
+                states["next"][thread] = self._first_free(at, at + slice_cells)
 
     def _first_free(self, start: int, end: int) -> int:
         laid = self.store.laid
@@ -162,14 +149,23 @@ class Frontier:
         self._space.inject[1 : n + 1] = cells
         self._space.push("inject", 4 * (n + 1))
 
-    def _join_frontiers(self) -> None:
+    def _join_on_grid(self) -> Join:
+        if self._grid_join is None:
+            self._grid_join = GridJoin(self.store, has_forks=self._has_forks)
+        return self._grid_join
+
+    def _join_frontiers(self, *, is_ordered: bool = False) -> None:
+        """Build the next frontier; ``is_ordered``: the device has been told of it, along with the pass."""
+        on_grid = self._joins_on_grid and (self._is_away or not self._moves)
+        join = self._join_on_grid() if on_grid else self._serial_join
         while True:
             sums = self._sum
             sums[0] = abi.SUM_POISON
-            self._space.push("summary", 4)
-            grid = self._grid_join if self._is_away or not self._moves else None
-            (grid or self._serial_join)(self._space, self._turn)
-            self._space.pull("summary")
+            if self._moves and not is_ordered:
+                self._space.push_order()
+            join(self._space, self._turn)
+            if self._moves:
+                self._space.pull_outcome()
             status = self._sum[0]
             if status == abi.SUM_JOINED:
                 break
@@ -177,10 +173,9 @@ class Frontier:
                 raise self._lost(sums[7])
             if status != abi.SUM_GROW:
                 raise KernelFault(f"pass {self.store.passes} left the status word {status:#x}: the join did not run")
-            sizes = sums[1], sums[11], sums[12]
-            self.home()
-            self._space.grow(*sizes)
+            self._space.grow(sums[1], sums[11], sums[12])
             self._look()
+            is_ordered = False
         self._turn = 1 - self._turn
         if self._space.inject[0]:
             self._space.inject[0] = 0
@@ -223,7 +218,6 @@ class Frontier:
         """Make the next pass ready: wake tasks whose variable was filled late, break a cycle of waits."""
         if self.width:
             return None
-        self.home()
         if self.parked:
             return None if self.break_cycle() else Stop("stalled", stalled(self.parked))
         return None if self.wake_late() else Stop("done")
@@ -242,10 +236,9 @@ class Frontier:
         return self._sum[1]
 
     @property
-    def words(self) -> NDArray[np.uint64]:
-        """All cells of the heap, as they lie."""
-        self.home()
-        return self.store.words
+    def cells(self) -> Cells:
+        """All cells of the heap as they lie, for reading."""
+        return self.store.cells
 
     @property
     def parked(self) -> int:
@@ -275,18 +268,25 @@ class Frontier:
             self._look()
         width, turn, param, sums = self._sum[1], self._turn, self._param, self._sum
         fuel = self.machine.fuel
-        way = self._pace.way(width, is_away=self._is_away, heap_bytes=8 * self.store.cells_in_use)
+        if fuel == "auto":
+            fuel = auto_fuel(width)
+        heap_bytes = 8 * self.store.cells_in_use
+        way = self._pace.way(width, is_away=self._is_away, heap_bytes=heap_bytes, fuel=fuel * width)
         if self._is_away and not way.is_away:
             self.home()
         param[4] = self.store.now
-        param[5] = auto_fuel(width) if fuel == "auto" else fuel
+        param[5] = fuel
         param[14] = width
         param[13] = in_use = self.store.regions.in_use
         self.store.prepare()
-        self._space.push("params")
+        if self._moves:
+            sums[0] = abi.SUM_POISON
+            self._space.push_order()
         if self._counts_remote:
-            self.store.remote_view[:in_use] = 0
-            self.device.push(self.store.remote, 4 * in_use)
+            if self._is_away:
+                self.device.clear(self.store.remote, 4 * in_use)
+            else:
+                self.store.remote_view[:in_use] = 0
         if self.store.shadow is not None:
             self.store.shadow.start(self.store.now, in_use * self.machine.region_size)
         batch = self.batch if self.batch is not None and width == 1 and not sums[2] and self.batch.is_ready else None
@@ -303,24 +303,24 @@ class Frontier:
             self.store.shadow.check(self.store.passes, self.machine.region_size)
         stop: Stop | None = None
         if self.feed is not None:
-            self.home()
+            self._space.pull_columns("count", "done", "opens")
+            self._space.pull("events", EVENT.itemsize * width)
             self._check_ran()
             self._opens += int(self._state_view["opens"].sum())
             self.feed(self._run_events(width))
-        self._join_frontiers()
+        self._join_frontiers(is_ordered=True)
         given = self.take_given()
         if sums[3]:
-            self._space.pull("states")
-            fresh, full = self.store.regions.feed(self._state_view)
+            self._space.pull_columns("need", "need_node")
+            regions = self.store.regions
+            fresh, full = regions.feed(self._state_view)
             self.store.prepare()
-            self.device.push(self.store.owner)
-            self.device.push(self.store.chain)
+            self.device.push_all((self.store.owner, 4 * regions.in_use), (self.store.chain, 4 * regions.in_use))
             given = given + fresh
             if full:
                 stop = Stop("heap_full", full, self._starved(width, turn))
         ran = sums[7]
         if sums[8]:
-            self.home()
             stop = self._fault_stop(sums[8] - 1, turn)
         if self.feed is None:
             self._opens += sums[9]
@@ -328,10 +328,7 @@ class Frontier:
         if self._is_waking:  # what was woken may have stopped behind the next slot: look again, as long as it goes on
             self._woken += sums[4]
         if self._is_away and (self.store.count or (self._polls and not sums[4])):
-            self._space.pull("events", EVENT.itemsize * width)
-            self._space.pull("totals")
-            self.device.pull(self.store.used)
-            self.device.pull(self.store.remote)
+            self._space.pull_pass(width)
         ops = self.store.operations(self._space.told)
         deltas = self.store.changes() if collect and not self._may_wake(stop) else NO_DELTAS
         now = time.perf_counter_ns()
@@ -372,19 +369,24 @@ class Frontier:
         return events[events["outcome"] != 0]
 
     def _fault_stop(self, index: int, turn: int) -> Stop:
+        self._space.pull_one("events", EVENT.itemsize, index)
         outcome = OUTCOMES[int(self._event_view["outcome"][index])]
-        entry = int(self._space.frontiers[turn][index])
-        return Stop("primitive" if outcome == "aborted" else "error", record=entry & 0xFFFFFFFF)
+        return Stop("primitive" if outcome == "aborted" else "error", record=self._record_of(index, turn))
 
     def _starved(self, width: int, turn: int) -> int:
         """Return the record of the first task that found no cells in the last pass, or -1: for the message."""
-        self.home()
+        self._space.pull("events", EVENT.itemsize * width)
         starved = np.flatnonzero(self._event_view["outcome"][:width] == OUTCOMES.index("starved"))
-        return int(self._space.frontiers[turn][starved[0]]) & 0xFFFFFFFF if starved.size else -1
+        return self._record_of(int(starved[0]), turn) if starved.size else -1
+
+    def _record_of(self, index: int, turn: int) -> int:
+        """Return the record of an entry of the last pass."""
+        self._space.pull_one(("this", "next")[turn], 8, index)
+        return int(self._space.frontiers[turn][index]) & 0xFFFFFFFF
 
     def fault(self, record: int) -> Fault:
         """Return where the task of a record stopped."""
-        self.home()
+        self._space.pull_one("records", abi.RECORD.itemsize, record)
         return fault_of(self._record_view[record])
 
     def wake_late(self) -> bool:
@@ -473,17 +475,20 @@ class Frontier:
 
     def live_tasks(self) -> tuple[Task, ...]:
         """Return the tasks on the next frontier and those parked."""
-        self.home()
-        free = set(self._space.stack[: self._sum[15]].tolist())
-        live = (number for number in range(self._sum[14]) if number not in free)
+        records, free_ones = self._sum[14], self._sum[15]
+        if records == free_ones:
+            return ()
+        self._space.pull("stack", 4 * free_ones)
+        self._space.pull("records", abi.RECORD.itemsize * records)
+        free = set(self._space.stack[:free_ones].tolist())
+        live = (number for number in range(records) if number not in free)
         return tuple(task_of(self._record_view[number]) for number in live)
 
     def image(self) -> Heap:
         """Return the heap as it lies, with the live tasks."""
-        self.home()
         machine, in_use = self.machine, self.store.regions.in_use
-        return Heap(
-            words=self.store.words[: in_use * machine.region_size],
+        return self.store.image(
+            in_use * machine.region_size,
             root=self.root,
             region_size=machine.region_size,
             threads_per_block=machine.threads_per_block,

@@ -57,7 +57,7 @@ class Nodes:
 
     def term(self, cell: int, call: object) -> Term:
         """Return the term in a cell, for one call of a primitive."""
-        return Term(self.store.words, cell, self.book, call=call)
+        return Term(self.store.cells, cell, self.book, call=call)
 
     def alloc(self, cells: int) -> int:
         """Return the first of so many adjacent free cells."""

@@ -31,11 +31,9 @@ class Regions:
     """
 
     def __init__(self, machine: Machine, owner: NDArray[np.uint32], chain: NDArray[np.uint32], in_use: int) -> None:
-        self.machine = machine
-        self.owner = owner
-        self.chain = chain
+        self.machine, self.limit = machine, len(owner)
+        self.owner, self.chain = owner, chain
         self.in_use = in_use
-        self.limit = len(owner)
         self.assign(machine.blocks, is_fresh=True)
 
     def assign(self, blocks: int, *, is_fresh: bool) -> list[tuple[int, int]]:
@@ -48,36 +46,46 @@ class Regions:
         """
         before = self.owner[: self.in_use].copy()
         known = self.in_use
-        self.in_use = min(max(known, blocks), self.limit)
+        self.in_use = in_use = min(max(known, blocks), self.limit)
         self.blocks = blocks
         self.is_fresh = is_fresh
+        regions = np.arange(in_use, dtype=np.int64)
+        dealt = regions % blocks
         self.chain[:] = abi.NO_REGION
-        self._tail = [abi.NO_REGION] * blocks
-        self._grant = [1] * blocks
-        for region in range(self.in_use):
-            self._link(region, region % blocks)
-        changed = [(r, r % blocks) for r in range(known) if before[r] != r % blocks]
-        return changed + [(r, r % blocks) for r in range(known, self.in_use)]
+        self.chain[: max(in_use - blocks, 0)] = regions[blocks:]
+        self.owner[:in_use] = dealt
+        self._grant = np.ones(blocks, np.int64)
+        self._tail = np.full(blocks, abi.NO_REGION, np.int64)
+        self._tail[dealt[-blocks:]] = regions[-blocks:]
+        changed = np.append(np.flatnonzero(before != dealt[:known]), regions[known:])
+        return list(zip(changed.tolist(), dealt[changed].tolist(), strict=True))
 
     def start(self, block: int) -> tuple[int, bool]:
-        """Return the region in which a block's threads start, its last one, and whether it counts as full.
+        """Return the region in which a block's threads start, and whether it counts as full: nobody looks for gaps."""
+        return int(self._tail[block]), not self.is_fresh
 
-        In a heap that has been worked on, cells between others are not looked for: threads ask for fresh regions.
-        """
-        return self._tail[block], not self.is_fresh
-
-    def _link(self, region: int, block: int) -> None:
-        self.owner[region] = block
-        if self._tail[block] != abi.NO_REGION:
-            self.chain[self._tail[block]] = region
-        self._tail[block] = region
+    def starts(self) -> NDArray[np.int64]:
+        """Return the region in which the threads of each block start; see ``start``."""
+        return self._tail
 
     def give(self, block: int) -> tuple[int, int]:
         """Give the next free region to a block."""
-        region = self.in_use
-        self.in_use += 1
-        self._link(region, block)
-        return region, block
+        return self._give(np.array([block]), np.array([1]))[0]
+
+    def _give(self, blocks: NDArray[np.int64], counts: NDArray[np.int64]) -> list[tuple[int, int]]:
+        """Give the next free regions to blocks, so many to each, in this order."""
+        ends = self.in_use + np.cumsum(counts)
+        starts, first, end = ends - counts, self.in_use, int(ends[-1])
+        owners = np.repeat(blocks, counts)
+        self.owner[first:end] = owners
+        self.chain[first:end] = np.arange(first + 1, end + 1)
+        self.chain[ends - 1] = abi.NO_REGION
+        tails = self._tail[blocks]
+        has_any = tails != abi.NO_REGION
+        self.chain[tails[has_any]] = starts[has_any]
+        self._tail[blocks] = ends - 1
+        self.in_use = end
+        return list(zip(range(first, end), owners.tolist(), strict=True))
 
     def feed(self, states: NDArray[Any]) -> tuple[list[tuple[int, int]], str]:
         """Give regions to the blocks of starved threads, in thread order.
@@ -95,30 +103,42 @@ class Regions:
         """
         tpb = len(states) // self.blocks
         slice_cells = self.machine.region_size // tpb
-        wanted: dict[int, int] = {}
-        for thread in np.flatnonzero(states["need"]):
-            need, node = int(states["need"][thread]), int(states["need_node"][thread])
-            if node > slice_cells:
-                size = tpb * max(FIELDS_MAX, 1 << (node - 1).bit_length())  # then every constructor fits
-                return [], (
-                    f"a node of {node} cells does not fit: its cells lie together, and each thread has {slice_cells} "
-                    f"of a region (region_size={self.machine.region_size} over threads_per_block={tpb}); re-run with "
-                    f"region_size={size}, which gives each {size // tpb}: room for it and for every constructor"
-                )
-            block = int(thread) // tpb
-            wanted[block] = max(wanted.get(block, 0), -(-need // (slice_cells - node + 1)))
-        free = self.limit - self.in_use
-        counts: dict[int, int] = {}
-        for block, need in wanted.items():
+        hungry = np.flatnonzero(states["need"])
+        if not hungry.size:
+            return [], ""
+        nodes = states["need_node"][hungry].astype(np.int64)
+        too_large = nodes[nodes > slice_cells]
+        if too_large.size:
+            node = int(too_large[0])
+            size = tpb * max(FIELDS_MAX, 1 << (node - 1).bit_length())  # then every constructor fits
+            return [], (
+                f"a node of {node} cells does not fit: its cells lie together, and each thread has {slice_cells} "
+                f"of a region (region_size={self.machine.region_size} over threads_per_block={tpb}); re-run with "
+                f"region_size={size}, which gives each {size // tpb}: room for it and for every constructor"
+            )
+        lanes = hungry // tpb
+        firsts = np.flatnonzero(np.diff(lanes, prepend=-1))  # threads of a block are neighbours
+        wanted = -(-states["need"][hungry].astype(np.int64) // (slice_cells - nodes + 1))
+        blocks, least = lanes[firsts], np.maximum.reduceat(wanted, firsts)
+        counts, full = self._shares(blocks, least)
+        if full:
+            return [], full
+        self._grant[blocks] = np.minimum(2 * self._grant[blocks], 1 << 20)
+        return self._give(blocks, counts), ""
+
+    def _shares(self, blocks: NDArray[np.int64], least: NDArray[np.int64]) -> tuple[NDArray[np.int64], str]:
+        """Return how many regions each block gets of those that are left, one block after the other; or why none."""
+        free, quarters, grants = self.limit - self.in_use, 4 * self.blocks, self._grant[blocks]
+        counts = np.maximum(least, grants)
+        if (free - int(counts.sum())) // quarters >= int(grants.max()):
+            return counts, ""  # even for the last block a quarter of its share is more than its turn
+        taken: list[int] = []
+        for block, need, grant in zip(blocks.tolist(), least.tolist(), grants.tolist(), strict=True):
             if need > free:  # nothing is given: a run that goes on with more heap finds all as it was
-                return [], self.full_message(f"block {block}, which needs {need}")
-            counts[block] = max(need, min(self._grant[block], free // (4 * self.blocks)))
-            free -= counts[block]
-        given: list[tuple[int, int]] = []
-        for block, count in counts.items():
-            self._grant[block] = min(2 * self._grant[block], 1 << 20)
-            given += [self.give(block) for _ in range(count)]
-        return given, ""
+                return counts, self.full_message(f"block {block}, which needs {need}")
+            taken.append(max(need, min(grant, free // quarters)))
+            free -= taken[-1]
+        return np.array(taken), ""
 
     def full_message(self, who: str) -> str:
         """Say that no region is left, and which heap would do."""

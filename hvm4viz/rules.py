@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-LABELS = ("redex", "when", "takes", "words", "writes", "example")
+LABELS = ("redex", "when", "takes", "words", "writes", "near", "example")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +30,8 @@ class Rule:
         Further condition, a C expression, or empty.
     takes_closure : bool
         Whether the value may be an unboxed closure; otherwise it gets cells first.
+    is_near : bool
+        Whether the near loop knows it (``kernels/near.h``): one of the rules that most steps of most programs are.
     words : str
         Most cells it allocates, a C expression over ``arity``, ``slot`` and ``lam``.
     sequent, writes : str
@@ -45,6 +47,7 @@ class Rule:
     values: tuple[str, ...]
     when: str
     takes_closure: bool
+    is_near: bool
     words: str
     sequent: str
     writes: str
@@ -106,6 +109,7 @@ def parse_rule(file: str, text: str) -> Rule:
         values=tuple(values.split()),
         when=labels.get("when", [""])[0],
         takes_closure=labels.get("takes", ["node"])[0] == "closure",
+        is_near=labels.get("near", ["no"])[0] == "yes",
         words=labels["words"][0],
         sequent="\n".join(sequent),
         writes=labels["writes"][0],

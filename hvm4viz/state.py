@@ -104,6 +104,7 @@ class _Saving:
 
     def store(self, store: Store) -> dict[str, Any]:
         regions, in_use = store.regions, store.regions.in_use
+        store.fetch()
         visited = store._visited_view[: -(-store.cells_in_use // 8)]
         at = np.flatnonzero(visited).astype(np.uint32)
         self.arrays |= {
@@ -118,8 +119,8 @@ class _Saving:
             "laid": store.laid,
             "blocks": regions.blocks,
             "is_fresh": regions.is_fresh,
-            "tail": list(regions._tail),
-            "grant": list(regions._grant),
+            "tail": regions._tail.tolist(),
+            "grant": regions._grant.tolist(),
         }
 
     def frontier(self, frontier: Frontier) -> dict[str, Any]:
@@ -274,7 +275,7 @@ def put_back(state: State, engine: Frontier | Evaluator, queue: Enumeration | No
         cells = [int(cell) for cell, _ in facts["results"]]
         _below(cells, store.cells_in_use, "results lie")
         texts = [str(text) for _, text in facts["results"]]
-        return [Term.told(store.words, cell, book, text) for cell, text in zip(cells, texts, strict=True)]
+        return [Term.told(store.cells, cell, book, text) for cell, text in zip(cells, texts, strict=True)]
     except Misfit:
         raise
     except (
@@ -304,7 +305,7 @@ def _restore_store(facts: dict[str, Any], arrays: dict[str, NDArray[Any]], store
     grant = [int(count) for count in facts["grant"]]
     _need(len(tail) == len(grant) == blocks and min(grant) > 0, "its blocks are not as many as it says")
     regions.in_use, regions.blocks, regions.is_fresh = in_use, blocks, bool(facts["is_fresh"])
-    regions._tail, regions._grant = tail, grant
+    regions._tail, regions._grant = np.array(tail, np.int64), np.array(grant, np.int64)
     regions.owner[:in_use], regions.chain[:in_use], store.used_view[:in_use] = owner, chain, used
     regions.chain[in_use:] = abi.NO_REGION
     store.passes, store.laid = int(facts["passes"]), int(facts["laid"])

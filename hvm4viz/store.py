@@ -13,6 +13,9 @@ from hvm4viz.device.base import Buffer, Device, Function, Way, view
 from hvm4viz.device.spread import Layout
 from hvm4viz.errors import DeviceFailed, KernelFault
 from hvm4viz.events import NO_DELTAS, NO_OPS
+from hvm4viz.far import Cells
+from hvm4viz.far_heap import FarHeap
+from hvm4viz.heap import Heap
 from hvm4viz.kernel_text import abi
 from hvm4viz.kernel_text.source import Kernel
 from hvm4viz.regions import Regions
@@ -69,6 +72,8 @@ class Store:
         Who touched what, if the kernel remembers.
     mirror : Mirror or None
         The heap as it was when the last pass ended, if changes are asked for.
+    cells : Cells
+        The heap for reading: of one that lies elsewhere, only what is asked for comes over.
     closed : frozenset of int
         Slots whose closure is never evaluated once more, in a run that goes on from a file.
 
@@ -129,13 +134,14 @@ class Store:
         self.code: Buffer = device.buffer(_filled(book.code, np.uint64))
         self.roots: Buffer = device.buffer(_filled(book.roots, np.uint32))
         self._look()
-        self.words[: len(words)] = words
+        self._words[: len(words)] = words
         self.regions = Regions(machine, self.owner_view, view(self.chain, np.uint32), needed)
-        for region in range(needed):
-            self.used_view[region] = min(max(len(words) - region * machine.region_size, 0), machine.region_size)
+        starts = np.arange(needed, dtype=np.int64) * machine.region_size
+        self.used_view[:needed] = np.clip(len(words) - starts, 0, machine.region_size)
 
     def _look(self) -> None:
-        self.words: NDArray[np.uint64] = view(self.heap, np.uint64)
+        self._words: NDArray[np.uint64] = view(self.heap, np.uint64)
+        self.cells: Cells = self.device.cells(self.heap)
         self._visited_view: NDArray[np.uint8] = view(self.visited, np.uint8)
         self.owner_view: NDArray[np.uint32] = view(self.owner, np.uint32)
         self.used_view: NDArray[np.uint32] = view(self.used, np.uint32)
@@ -159,16 +165,16 @@ class Store:
             return False
         device, in_use = self.device, self.regions.in_use * self.machine.region_size
         try:
-            self.heap = copied(device, self.heap, len(self.heap), kept=8 * in_use)
+            self.heap = device.grown(self.heap, len(self.heap), kept=8 * in_use)
         except DeviceFailed:  # no room for two heaps
             device.stay()
             return False
         self._opening = opening
         for name in ("visited", "owner", "chain", "used", "remote", "code", "roots", "_nobody"):
             old: Buffer = getattr(self, name)
-            setattr(self, name, copied(device, old, len(old)))
-        self.log = Log(device, self._compiled, self.machine.threads, len(self.words)) if self.log else None
-        self.shadow = Shadow(device, len(self.words)) if self.shadow else None
+            setattr(self, name, device.grown(old, len(old)))
+        self.log = Log(device, self._compiled, self.machine.threads, len(self._words)) if self.log else None
+        self.shadow = Shadow(device, len(self._words)) if self.shadow else None
         self._look()
         self.regions.owner, self.regions.chain = self.owner_view, view(self.chain, np.uint32)
         if self.mirror is not None:
@@ -191,6 +197,7 @@ class Store:
 
     def retire(self) -> None:
         """Let another run use the memory, once nobody reads it any more."""
+        self.device.pull(self.used)
         filled = np.flatnonzero(self.used_view[: self.regions.in_use])  # regions are given ahead of need
         cells = self.machine.region_size * (int(filled[-1]) + 1 if len(filled) else 0)
         self.device.keep(self.heap, 8 * cells)
@@ -229,6 +236,18 @@ class Store:
         return NO_DELTAS if self.mirror is None else self.mirror.changes(self.cells_in_use, everywhere=everywhere)
 
     @property
+    def words(self) -> NDArray[np.uint64]:
+        """All cells of the heap as they lie; of one that lies elsewhere all come over, and they are for reading."""
+        cells = self.cells
+        return cells if isinstance(cells, np.ndarray) else cells.whole()
+
+    def image(self, cells: int, **facts: Any) -> Heap:
+        """Return an image of the first cells of the heap; see ``Heap`` for what else it tells."""
+        if isinstance(self.cells, np.ndarray):
+            return Heap(words=self.cells[:cells], **facts)
+        return FarHeap(words=(self.cells, cells), **facts)  # pyright: ignore[reportArgumentType]
+
+    @property
     def cells_in_use(self) -> int:
         """Cells of all regions in use."""
         return self.regions.in_use * self.machine.region_size
@@ -262,8 +281,13 @@ class Store:
 
     def params(self, *, threads: int, tpb: int, flags: int) -> Buffer:
         """Return a parameter block for a grid of that shape; pass, fuel and regions are set pass by pass."""
-        machine = self.machine
         block = self.device.buffer(abi.PARAMS.itemsize)
+        self.set_params(block, threads=threads, tpb=tpb, flags=flags)
+        return block
+
+    def set_params(self, block: Buffer, *, threads: int, tpb: int, flags: int) -> None:
+        """Fill a parameter block; see ``params``."""
+        machine = self.machine
         params = view(block, abi.PARAMS)[0]
         single = threads == 1
         params["threads"] = threads
@@ -274,7 +298,6 @@ class Store:
         params["rules"] = len(self.kernel.rules)
         params["flags"] = (abi.PARAM_SINGLE if single else 0) | (abi.PARAM_COUNT if self.count else 0) | flags
         params["shard_address"] = machine.shard == "address"
-        return block
 
     @property
     def now(self) -> int:
@@ -283,12 +306,11 @@ class Store:
 
     def forget_visits(self) -> None:
         """Let every cell be visited again: terms have changed, or are going to."""
-        self.device.fetch(self.visited)
-        self._visited_view[: self.regions.in_use * self.machine.region_size // 8] = 0
+        self.device.clear(self.visited, self.regions.in_use * self.machine.region_size // 8)
 
     def cells_used(self) -> int:
         """Return the cells in use in all regions."""
-        self.device.fetch(self.used)
+        self.device.pull(self.used)
         return int(self.used_view[: self.regions.in_use].sum(dtype=np.int64))
 
     def owners(self) -> NDArray[np.uint32]:
@@ -296,20 +318,23 @@ class Store:
         return self.owner_view[: self.regions.in_use].copy()
 
 
+def protocol(machine: Machine) -> int:
+    """Return the ``PARAM_*`` flags that tell the kernel how tasks of this machine share slots."""
+    flags = abi.PARAM_LIVE if machine.visibility == "live" else 0
+    flags |= abi.PARAM_FORK if machine.fork == "auto" and machine.threads > 1 else 0
+    if machine.dup == "claim":
+        return flags | abi.PARAM_CLAIM
+    if machine.dup == "atomic":
+        return flags | abi.PARAM_ATOMIC
+    flags |= abi.PARAM_RETURN if machine.defer == "return" else 0
+    return flags | (abi.PARAM_BLOCK if machine.owner_unit == "block" else 0)
+
+
 def _used_bytes(device: Device, used: Buffer, regions: int, region_bytes: int) -> list[tuple[int, int]]:
     """Return the ranges of bytes of the regions that hold anything: neighbours in one."""
     device.pull(used)
     edges = np.flatnonzero(np.diff(view(used, np.uint32)[:regions] > 0, prepend=False, append=False))
     return [(start * region_bytes, stop * region_bytes) for start, stop in edges.reshape(-1, 2).tolist()]
-
-
-def copied(device: Device, old: Buffer, nbytes: int, *, kept: int | None = None) -> Buffer:
-    """Return a fresh buffer that starts with what ``old`` holds, or with its first ``kept`` bytes."""
-    device.fetch(old)
-    new = device.buffer(nbytes)
-    kept = min(len(old), nbytes) if kept is None else kept
-    view(new, np.uint8)[:kept] = view(old, np.uint8)[:kept]
-    return new
 
 
 def _filled(words: NDArray[Any], dtype: Any) -> NDArray[Any]:

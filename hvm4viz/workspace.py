@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from hvm4viz.device.base import Buffer, view
 from hvm4viz.events import EVENT
 from hvm4viz.kernel_text import abi
-from hvm4viz.store import Store, copied
+from hvm4viz.store import Store
 
 SLACK: Final = 16
 """Items that a thread may leave for the next frontier beyond one an entry."""
@@ -42,16 +42,14 @@ class Workspace:
         machine, rules = store.machine, len(store.kernel.rules)
         threads = machine.threads
         self._store = store
-        self._held: dict[str, Buffer] = {
-            "params": store.params(threads=threads, tpb=machine.threads_per_block, flags=flags)
-        }
+        small = {"params": abi.PARAMS.itemsize, "sizes": 12, "summary": abi.SUMMARY.itemsize, "totals": 8 * rules}
+        parts = store.device.buffers(list(small.values()))
+        self._held: dict[str, Buffer] = dict(zip(small, parts, strict=True))
+        store.set_params(self._held["params"], threads=threads, tpb=machine.threads_per_block, flags=flags)
         for name, size in {
             "states": threads * abi.THREAD_STATE.itemsize,
             "rules": 4 * rules * threads,  # a host counts whether or not it is asked for (COUNTS_ALWAYS)
-            "totals": 8 * rules,
             "cursor": 4 * (threads + 2 * machine.blocks),
-            "summary": abi.SUMMARY.itemsize,
-            "sizes": 12,
             "inject": 4 * 64,
             "dealt": abi.dealt_bytes(threads),
         }.items():
@@ -85,22 +83,47 @@ class Workspace:
         """Let the host see a buffer, or its first bytes, as it is."""
         self._store.device.pull(self._held[name], nbytes)
 
+    def pull_one(self, name: str, itemsize: int, number: int) -> None:
+        """Let the host see one item of a buffer as it is."""
+        self._store.device.pull_all((self._held[name], itemsize, itemsize * number))
+
+    def pull_columns(self, *fields: str) -> None:
+        """Let the host see some fields of the states of all threads."""
+        self._store.device.pull_column(self._held["states"], abi.THREAD_STATE, *fields)
+
     def push(self, name: str, nbytes: int | None = None) -> None:
         """Let the device see what the host wrote into a buffer, or into its first bytes."""
         self._store.device.push(self._held[name], nbytes)
 
+    def push_order(self) -> None:
+        """Let the device see parameters, sizes and summary: what it is to be told before a pass and its join."""
+        self._store.device.push_all(*self._order)
+
+    def pull_outcome(self) -> None:
+        """Let the host see summary and totals: what a join tells."""
+        self._store.device.pull_all(*self._outcome)
+
+    def pull_pass(self, width: int) -> None:
+        """Let the host see the events of a pass over so many entries, and the tables of the regions in use."""
+        store, regions = self._store, 4 * self._store.regions.in_use
+        store.device.pull_all(
+            (self._held["events"], EVENT.itemsize * width), (store.used, regions), (store.remote, regions)
+        )
+
     def move(self) -> None:
         """Move everything to fresh buffers."""
         for name, old in self._held.items():
-            self._held[name] = copied(self._store.device, old, len(old))
+            self._held[name] = self._store.device.grown(old, len(old))
         self._look()
 
     def _resize(self, name: str, nbytes: int) -> None:
         device, old = self._store.device, self._held.get(name)
-        self._held[name] = device.buffer(nbytes) if old is None else copied(device, old, nbytes)
+        self._held[name] = device.buffer(nbytes) if old is None else device.grown(old, nbytes)
 
     def _look(self) -> None:
         held, store = self._held, self._store
+        self._order = tuple((held[name], len(held[name])) for name in _ORDER)
+        self._outcome = tuple((held[name], len(held[name])) for name in _OUTCOME)
         self.block, self.told = held["params"], held["events"]
         self.params = view(held["params"], np.uint32).data
         self.summary = view(held["summary"], np.uint32).data
@@ -140,6 +163,10 @@ class Workspace:
         )  # fmt: skip
         self.deal_args = tuple((*args, held["records"], held["dealt"], held["keys"]) for args in self.join_args)
 
+
+_ORDER: Final = ("params", "sizes", "summary")
+_OUTCOME: Final = ("summary", "totals")
+"""Neighbours, so that they are copied at once."""
 
 _GROWING: Final[tuple[dict[str, int], ...]] = (
     {"this": 8, "next": 8, "keys": 4, "events": EVENT.itemsize},

@@ -57,12 +57,17 @@ typedef unsigned long long ulong;
   const uint index = first + (at & 31u) * (gridDim.x * blockDim.x / 32u) + at / 32u;
 #define FUNC static __device__ __forceinline__
 #define CALL static __device__ __noinline__  // in one place: the code has to fit the instruction caches
-#define LOOP FUNC
+#define LOOP CALL
 #define NEAR_CALL CALL
+#define NEAR_LOOP 1
 #define NEAR_LOADS 1  // words that say something only once they are old are read through the nearest cache
 // The lanes of a warp go step by step together, or each would go its own way to the end.
 #define LANES(live) __ballot_sync(__activemask(), live)
 #define ANY_LANE(lanes, live) __any_sync(lanes, live)
+#define LANES_WHERE(lanes, so) __ballot_sync(lanes, so)
+#define LANE_WORD(lanes, word, lane) __shfl_sync(lanes, word, lane)
+#define LANE_FIRST(lanes) ((uint)__ffs((int)(lanes)) - 1u)
+#define LANE_COUNT(lanes) ((uint)__popc(lanes))
 #define STEPS_ALONE false
 typedef unsigned int Atomic32;
 FUNC uint atomic_read(Atomic32* at) { return *(volatile uint*)at; }
@@ -146,5 +151,9 @@ FUNC void atomic_write_release(Atomic32* at, uint word) { __atomic_store_n(at, w
 #ifndef LANES
 #define LANES(live) ((live) ? 1u : 0u)
 #define ANY_LANE(lanes, live) (live)
+#define LANES_WHERE(lanes, so) ((so) ? 1u : 0u)
+#define LANE_WORD(lanes, word, lane) (word)
+#define LANE_FIRST(lanes) 0u
+#define LANE_COUNT(lanes) (lanes)
 #define STEPS_ALONE true
 #endif

@@ -132,6 +132,9 @@ FUNC void task_stop(THREAD Worker* w, uint outcome, uint why) {
   w->steps = 1u;  // this step is the last
 }
 
+// What comes is left to the whole worker, if this is not it (near.h).
+FUNC bool task_leaves(THREAD Worker* w) { (void)w; return false; }
+
 // The parent of the innermost frame, for the frames that keep it in the first field.
 FUNC Term frame_parent(THREAD Worker* w) { return w->heap[term_val(w->top)]; }
 

@@ -158,6 +158,19 @@ FUNC void pass_leave(THREAD Worker* w, DEVICE Record* record, uint origin) {
   }
 }
 
+// A step of those lanes whose task is to go on, or many. All lanes come here.
+FUNC void pass_step(THREAD Worker* w, uint lanes, bool goes) {
+#ifdef NEAR_LOOP
+  const bool is_near = goes && near_fits(w);
+  const uint together = LANES_WHERE(lanes, is_near);
+  if (is_near) near_run(w, together);
+  else if (goes) step_run(w);
+#else
+  (void)lanes;
+  if (goes) step_run(w);
+#endif
+}
+
 ENTRY(step_frontier)(
     BUFFER(const Params, params, 0), BUFFER(ulong, heap, 1), BUFFER(const ulong, book, 2),
     BUFFER(const uint, roots, 3), BUFFER(const uint, owner, 4), BUFFER(const uint, chain, 5), BUFFER(Atomic32, used, 6),
@@ -184,22 +197,20 @@ ENTRY(step_frontier)(
   bool running = false, live = true;
   DEVICE Record* record = records;
   while (ANY_LANE(lanes, live)) {
-    if (!live) continue;
-    if (!running) {
-      if (i >= state->count || w->item_count >= w->item_max) {
-        live = false;
-        continue;
+    if (live && !running) {
+      live = i < state->count && w->item_count < w->item_max;
+      if (live) {
+        const ulong entry = frontier[state->first + i];
+        record = records + (uint)entry;
+        origin = (uint)(entry >> 60);
+        w->record = (uint)entry;
+        heap_log_entry(w, state->first + i);
+        pass_enter(w, record, origin);
+        running = true;
       }
-      const ulong entry = frontier[state->first + i];
-      record = records + (uint)entry;
-      origin = (uint)(entry >> 60);
-      w->record = (uint)entry;
-      heap_log_entry(w, state->first + i);
-      pass_enter(w, record, origin);
-      running = true;
     }
-    if (w->stop == OUT_UNRUN) step_run(w);
-    if (w->stop == OUT_UNRUN) continue;
+    pass_step(w, lanes, live && w->stop == OUT_UNRUN);
+    if (!live || w->stop == OUT_UNRUN) continue;
     pass_leave(w, record, origin);
     if (w->spent > longest) longest = w->spent;
     pass_event(w, events + state->first + i, record->root, origin);

@@ -158,6 +158,7 @@ NEAR_CALL void slot_reach_owner(THREAD Worker* w, uint slot, uint side) {
   }
   const uint claim = atomic_read(slot_claim(w, slot));
   if ((claim & CLAIM_STUCK) != 0u) {
+    if (task_leaves(w)) return;
     // The variable it hangs on may have been filled since. Once the term is being visited, its cells are other tasks'.
     if ((claim & CLAIM_VISITED) != 0u || !settle_walk(w, t, false)) { w->apply = true; return; }
     atomic_write(slot_claim(w, slot), claim & ~CLAIM_STUCK);

@@ -179,14 +179,20 @@ FUNC void step_drop_guard(THREAD Worker* w) {
   w->apply = false;
 }
 
+// A case or strict function that is being applied: its argument is wanted next.
+FUNC bool step_function(THREAD Worker* w, uint tag) {
+  if (term_tag(w->top) != F_APP || (tag != MAT && tag != SWI && tag != USE)) return false;
+  step_swap(w, tag == USE ? F_USE : F_MAT);
+  return true;
+}
+
 // A value under a frame for which no rule is written: push, drop, dry or stuck. None is counted.
 CALL void step_move(THREAD Worker* w, uint tag) {
+  if (step_function(w, tag)) return;
   const uint node = term_val(w->top);
   const bool is_name = tag == NAM || tag == BJV || tag == BJ0 || tag == BJ1 || tag == DRY;
   switch (term_tag(w->top)) {
     case F_APP:
-      if (tag == MAT || tag == SWI) { step_swap(w, F_MAT); return; }
-      if (tag == USE) { step_swap(w, F_USE); return; }
       if (tag == RED) {  // the guard waits in its node, the application above it
         if (!hand_node(w)) return;
         const uint red = term_val(w->hand);

@@ -18,12 +18,12 @@ LAYERS = (
     {"syntax.printer", "syntax.shapes", "syntax.spelling", "syntax.spines", "syntax.view"},
     {"kernel_text"},
     {"heap", "readback", "regions", "stops", "admit"},
+    {"far", "far_heap"},
     {"device"},
     {"watch", "shadow"},
     {"deltas"},
     {
         "kernel_text.address_spaces",
-        "kernel_text.functions",
         "kernel_text.lint",
         "kernel_text.metal_text",
         "kernel_text.words",

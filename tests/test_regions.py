@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import sys
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -166,3 +169,112 @@ def test_assigning_again_tells_what_changed_hands() -> None:
 
     assert table.assign(1, is_fresh=False) == [(1, 0), (3, 0)]
     assert table.assign(6, is_fresh=False) == [(1, 1), (2, 2), (3, 3), (4, 4), (5, 5)]
+
+
+class OneByOne:
+    """The policy, a region at a time."""
+
+    def __init__(self, machine: Machine, limit: int, in_use: int, blocks: int) -> None:
+        self.machine, self.limit, self.blocks = machine, limit, blocks
+        self.owner, self.chain = [0] * limit, [abi.NO_REGION] * limit
+        self.in_use = 0
+        self.tail, self.grant = [abi.NO_REGION] * blocks, [1] * blocks
+        for region in range(min(max(in_use, blocks), limit)):
+            self.give(region % blocks)
+
+    def give(self, block: int) -> tuple[int, int]:
+        region = self.in_use
+        self.owner[region] = block
+        if self.tail[block] != abi.NO_REGION:
+            self.chain[self.tail[block]] = region
+        self.tail[block] = region
+        self.in_use += 1
+        return region, block
+
+    def feed(self, states: np.ndarray) -> list[tuple[int, int]]:
+        tpb = len(states) // self.blocks
+        wanted: dict[int, int] = {}
+        for thread, (need, node) in enumerate(states[["need", "need_node"]].tolist()):
+            if need:
+                least = -(-need // (self.machine.region_size // tpb - node + 1))
+                wanted[thread // tpb] = max(wanted.get(thread // tpb, 0), least)
+        free, counts = self.limit - self.in_use, dict[int, int]()
+        for block, need in wanted.items():
+            if need > free:
+                return []
+            counts[block] = max(need, min(self.grant[block], free // (4 * self.blocks)))
+            free -= counts[block]
+        given: list[tuple[int, int]] = []
+        for block, count in counts.items():
+            self.grant[block] = min(2 * self.grant[block], 1 << 20)
+            given += [self.give(block) for _ in range(count)]
+        return given
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_many_blocks_at_once_get_what_they_get_one_by_one(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    blocks, lanes = int(rng.integers(1, 40)), int(rng.choice([1, 4]))
+    machine = Machine(blocks=blocks, threads_per_block=lanes, region_size=64)
+    limit = int(rng.integers(1, 30 * blocks))
+    in_use = int(rng.integers(1, limit + 1))
+    table, slow = regions(machine, limit, in_use), OneByOne(machine, limit, in_use, blocks)
+    for _ in range(30):
+        assert (table.owner[: table.in_use].tolist(), table.chain.tolist()) == (slow.owner[: slow.in_use], slow.chain)
+        assert table.starts().tolist() == slow.tail
+        hungry_ones = {
+            t: (int(rng.integers(1, 90)), int(rng.integers(1, 17)))
+            for t in range(machine.threads)
+            if rng.random() < rng.choice([0.05, 0.9])
+        }
+        states = hungry(machine, hungry_ones)
+
+        given, full = table.feed(states)
+
+        assert given == slow.feed(states)
+        assert bool(full) == (not given and bool(hungry_ones))
+        if full:
+            break
+        if rng.random() < 0.3 and table.in_use < table.limit:
+            assert table.give(0) == slow.give(0)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_dealing_anew_tells_of_each_region_that_changed_hands(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    machine = Machine(blocks=int(rng.integers(1, 9)), region_size=64)
+    table = regions(machine, limit=60, in_use=int(rng.integers(1, 20)))
+    for _ in range(6):
+        blocks, known = int(rng.choice([1, machine.blocks])), table.in_use
+        before = table.owner[:known].tolist()
+
+        changed = table.assign(blocks, is_fresh=False)
+
+        slow = OneByOne(machine, 60, known, blocks)
+        assert (table.owner[: table.in_use].tolist(), table.chain.tolist()) == (slow.owner[: slow.in_use], slow.chain)
+        old = [(r, r % blocks) for r in range(known) if before[r] != r % blocks]
+        assert changed == old + [(r, r % blocks) for r in range(known, table.in_use)]
+        table.feed(hungry(Machine(blocks=blocks, region_size=64), {0: (70, 5)}))
+
+
+def test_feeding_many_blocks_is_no_loop_over_them() -> None:
+    blocks = 1 << 14
+    machine = Machine(blocks=blocks, region_size=64)
+    table = regions(machine, limit=64 * blocks, in_use=blocks)
+    states = hungry(machine, {})
+    states["need"], states["need_node"] = 4, 4
+    lines = 0
+
+    def count(*_: object) -> Any:
+        nonlocal lines
+        lines += 1
+        return count
+
+    sys.settrace(count)
+    try:
+        given, full = table.feed(states)
+    finally:
+        sys.settrace(None)
+
+    assert (len(given), full) == (blocks, "")
+    assert lines < 500

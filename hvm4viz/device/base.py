@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from hvm4viz.device.spread import Layout
 from hvm4viz.device.way import Way
+from hvm4viz.far import Cells
 from hvm4viz.settings import Machine
 
 
@@ -126,6 +127,20 @@ class Device(Protocol):
 
         return run
 
+    def buffers(self, sizes: Sequence[int]) -> list[Buffer]:
+        """Return zero-filled buffers of that many bytes; a device may copy neighbours at once."""
+        return [self.buffer(size) for size in sizes]
+
+    def grown(self, buffer: Buffer, nbytes: int, kept: int | None = None) -> Buffer:
+        """Return a fresh buffer that starts with what ``buffer`` holds, or with its first bytes, lying where that lies.
+
+        The old one is not to be used any more by a device with memory of its own.
+        """
+        made = self.buffer(nbytes)
+        kept = min(len(buffer), nbytes) if kept is None else kept
+        view(made, np.uint8)[:kept] = view(buffer, np.uint8)[:kept]
+        return made
+
     # Where device and host do not see the same memory: who worked on a buffer last has the true one.
 
     def fetch(self, *buffers: Buffer) -> None:
@@ -137,11 +152,28 @@ class Device(Protocol):
     def lay_out(self, buffer: Buffer, layout: Layout) -> None:
         """Take note of where each region of a buffer belongs: a device of several parts may keep it near."""
 
+    def cells(self, buffer: Buffer) -> Cells:
+        """Return the words of a heap, to be read wherever it lies."""
+        return view(buffer, np.uint64)
+
     def pull(self, buffer: Buffer, nbytes: int | None = None) -> None:
         """Let the host see the first bytes of a buffer as they are, wherever it is; by default all that is in use."""
 
+    def pull_all(self, *wanted: tuple[Buffer, int] | tuple[Buffer, int, int]) -> None:
+        """Let the host see so many bytes of several buffers as they are: the first ones, or those from the third on."""
+
+    def pull_column(self, buffer: Buffer, dtype: np.dtype[Any], *names: str) -> None:
+        """Let the host see some 32-bit fields of the structs in a buffer as they are."""
+
     def push(self, buffer: Buffer, nbytes: int | None = None) -> None:
         """Let the device see what the host wrote into the first bytes of a buffer, wherever it is."""
+
+    def push_all(self, *given: tuple[Buffer, int]) -> None:
+        """Let the device see what the host wrote there; it may write again once a dispatch has been waited for."""
+
+    def clear(self, buffer: Buffer, nbytes: int) -> None:
+        """Set the first bytes of a buffer to zero, where it is."""
+        view(buffer, np.uint8)[:nbytes] = 0
 
     def keep(self, buffer: Buffer, nbytes: int) -> None:
         """Take back a buffer of a run that is over, zero behind the first bytes; somebody may read it still."""

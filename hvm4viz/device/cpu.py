@@ -9,13 +9,15 @@ import platform
 import re
 import sys
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import lru_cache
+from pathlib import Path
 from typing import Any, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hvm4viz.device.base import Buffer, Device, Kernel, Way
-from hvm4viz.device.compiler import find_compiler, library
+from hvm4viz.device.compiler import Compiler, find_compiler, library, wanted_cache
 from hvm4viz.errors import CompileFailed, DeviceFailed
 from hvm4viz.kernel_text.source import batch_text
 from hvm4viz.settings import Machine
@@ -48,6 +50,9 @@ class CpuBuffer(mmap.mmap):
             self = super().__new__(cls, -1, max(nbytes, 1))
         self.address = ctypes.addressof(ctypes.c_char.from_buffer(self))
         return self
+
+    def make_new(self) -> None:
+        """Serve another run."""
 
 
 KEPT_BYTES: Final = 256 << 20
@@ -160,6 +165,16 @@ def load(text: str, *, extra: tuple[str, ...] = ()) -> ctypes.CDLL:
         return ctypes.CDLL(str(library(text, extra=extra)))
 
 
+@lru_cache(maxsize=16)  # a run may open a device of its own; to join the text again takes as long as a small run
+def _loaded(source: str, compiler: Compiler, folder: Path) -> tuple[ctypes.CDLL, dict[str, int]]:
+    """Return a kernel text as a library and its entry points, with the loop over many passes where that belongs."""
+    del compiler, folder  # with others it is another library
+    if _PASSES.issubset(_ENTRY_NAME.findall(source)):
+        source = f"{source}\n{batch_text()}"
+    text, entries = wrap(source)
+    return load(text), entries
+
+
 class CpuDevice(Device):
     """The host's processor.
 
@@ -196,10 +211,7 @@ class CpuDevice(Device):
         return known
 
     def _load(self, source: str) -> CpuKernel:
-        if _PASSES.issubset(_ENTRY_NAME.findall(source)):
-            source = f"{source}\n{batch_text()}"
-        text, entries = wrap(source)
-        return CpuKernel(load(text), entries, self._pool, self)
+        return CpuKernel(*_loaded(source, find_compiler(), wanted_cache()), self._pool, self)
 
     def buffer(self, source: int | NDArray[Any]) -> CpuBuffer:
         """Return a zero-filled buffer of that many bytes, or one holding a copy of an array."""
@@ -227,19 +239,21 @@ def keep(buffer: CpuBuffer, nbytes: int) -> None:
     _kept[:] = kept
 
 
-def reserve(nbytes: int, *, is_zero: bool = True) -> CpuBuffer:
+def reserve(nbytes: int, *, is_zero: bool = True, kind: type[CpuBuffer] = CpuBuffer) -> CpuBuffer:
     """Return a buffer, zero-filled unless it need not be: a kept one of that size, if there is one that is nobody's."""
     for _ in range(len(_kept)):
         try:
             made, used = _kept.pop(0)
         except IndexError:  # another thread was faster
             break
-        if len(made) == nbytes and sys.getrefcount(made) == 2:  # ``made`` and the argument: no run reads it any more
+        is_free = sys.getrefcount(made) == 2  # ``made`` and the argument: no run reads it any more
+        if is_free and len(made) == nbytes and type(made) is kind:
             if is_zero:
                 np.frombuffer(made, np.uint8, used)[:] = 0  # type: ignore[call-overload]
+            made.make_new()
             return made
         _kept.append((made, used))
-    return CpuBuffer(nbytes)
+    return kind(nbytes)
 
 
 def open(*, workers: int | None = None) -> CpuDevice:  # noqa: A001  (the lookup's verb)

@@ -10,23 +10,20 @@ regions of the heap lie on the GPU whose blocks own them, all else on the first,
 
 from __future__ import annotations
 
-import ctypes
 import importlib
 import itertools
 import re
-import weakref
 from collections.abc import Callable, Sequence
-from functools import cache
-from typing import Any, Final, Self
+from functools import cache, lru_cache
+from typing import Any, Final, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hvm4viz.device.base import Buffer, Device, Function, Handle, Kernel, Way
 from hvm4viz.device.compiler import find_compiler
-from hvm4viz.device.cpu import CpuBuffer, CpuDevice, CpuKernel
-from hvm4viz.device.driver_memory import DriverMemory
-from hvm4viz.device.spread import Layout, Spread
+from hvm4viz.device.cpu import CpuDevice, CpuKernel
+from hvm4viz.device.cuda_buffer import CudaBuffer
+from hvm4viz.device.cuda_memory import CudaMemory
 from hvm4viz.errors import CompileFailed, DeviceFailed, DeviceUnavailable
 from hvm4viz.settings import Machine
 
@@ -49,61 +46,13 @@ HOST_ONLY: Final = ("step_depth_first", "join_frontier", "settle_frontier", "col
 SHARED: Final = "step_frontier"
 """The entry point whose threads all GPUs share."""
 
-PIECE: Final = 1 << 30
-"""Bytes copied at a time."""
+LOOPS: Final = re.compile(r"(?<!\} )\b((?:for|while) \()")
+"""Where a loop begins: none is unrolled, for what does not fit the instruction caches is slow."""
 
 OPTIONS: Final = ("--std=c++14", "--maxrregcount=64")
 
-
-class CudaBuffer(CpuBuffer):
-    """Memory on the host with a twin in device memory.
-
-    Attributes
-    ----------
-    is_away : bool
-        Whether the twin is the true one.
-    extent : int
-        Bytes from the start that are in use; behind them both are zero.
-    parts : callable or None
-        Tells which ranges of bytes are in use, where most are not.
-    layout : Layout or None
-        Where its regions belong, if it has any.
-    """
-
-    twin: Any
-    is_away: bool
-    extent: int
-    parts: Callable[[], list[tuple[int, int]]] | None
-    layout: Layout | None
-
-    def __new__(cls, nbytes: int) -> Self:
-        """Reserve ``nbytes`` bytes; the twin is made when the device needs it."""
-        self = super().__new__(cls, nbytes)
-        self.twin = None
-        self.is_away = False
-        self.extent = len(self)
-        self.parts = self.layout = None
-        return self
-
-    def bytes(self, start: int, stop: int) -> NDArray[np.uint8]:
-        """Return some of the host's bytes."""
-        return np.frombuffer(self, np.uint8, stop - start, start)
-
-    def ranges(self, nbytes: int | None) -> list[tuple[int, int]]:
-        """Return what to copy: the first bytes, or all that is in use, in pieces of at most 1 GiB."""
-        if nbytes is not None:
-            return [(0, nbytes)]
-        used = self.parts() if self.parts else [(0, self.extent)]
-        return [(at, min(at + PIECE, stop)) for start, stop in used for at in range(start, stop, PIECE)]
-
-
-def mapped_buffer(memory: Any, nbytes: int) -> Any:
-    """Return pinned host memory as a buffer that the device reaches by the same address."""
-    kind: Any = type("MappedBuffer", (ctypes.c_char * max(nbytes, 1),), {"__hash__": object.__hash__})
-    made = kind.from_address(int(memory.ptr))
-    ctypes.memset(int(memory.ptr), 0, max(nbytes, 1))
-    made.address, made.memory = int(memory.ptr), memory  # the memory lives as long as the buffer
-    return made
+BOUND_MAX: Final = 8
+"""Lists of arguments that a function keeps ready."""
 
 
 class _Pending:
@@ -112,12 +61,32 @@ class _Pending:
 
     def wait(self) -> None:
         """Return once all dispatches are finished."""
-        device = self._device
-        try:
-            for stream in device.streams:
-                stream.synchronize()
-        except device.cupy.cuda.runtime.CUDARuntimeError as error:
-            raise DeviceFailed(f"{device.name} failed: {error}", text=str(error)) from None
+        self._device.wait()
+
+
+class _Arguments:
+    """Addresses of buffers, taken anew when one of them may have moved.
+
+    Parameters
+    ----------
+    device : CudaDevice
+    buffers : tuple of Buffer
+    """
+
+    def __init__(self, device: CudaDevice, buffers: tuple[Buffer, ...]) -> None:
+        self._device, self._buffers = device, buffers
+        self._away = [each for each in buffers if isinstance(each, CudaBuffer)]
+        self._moves = -1
+        self._taken: tuple[np.uint64, ...] = ()
+
+    def take(self) -> tuple[np.uint64, ...]:
+        """Return the addresses for a dispatch; what the host has read of the buffers is old after it."""
+        if self._moves != self._device.moves:
+            self._taken = tuple(np.uint64(self._device.address(each)) for each in self._buffers)
+            self._moves = self._device.moves
+        for each in self._away:
+            each.change += 1
+        return self._taken
 
 
 class CudaFunction:
@@ -132,11 +101,20 @@ class CudaFunction:
 
     def __init__(self, device: CudaDevice, calls: list[Any]) -> None:
         self._device, self._calls = device, calls
+        self._bound: dict[tuple[Buffer, ...], _Arguments] = {}
 
     def __call__(self, count: int, *buffers: Buffer) -> Handle:
         """Run ``count`` threads over the buffers."""
+        bound = self._bound.get(buffers)
+        if bound is None:
+            if len(self._bound) >= BOUND_MAX:
+                self._bound.clear()
+            bound = self._bound[buffers] = _Arguments(self._device, buffers)
+        return self.launch(count, bound.take())
+
+    def launch(self, count: int, arguments: tuple[np.uint64, ...]) -> Handle:
+        """Run ``count`` threads over what lies at these addresses."""
         device, many = self._device, len(self._calls) > 1
-        arguments = [np.uint64(pointer(device.address(buffer))) for buffer in buffers]
         if many:
             device.stream.synchronize()  # what is on its way to the first GPU is for all of them
         each = device.share(count) if many else count
@@ -152,11 +130,6 @@ class CudaFunction:
         return device.pending
 
 
-def pointer(argument: Any) -> int:
-    """Return the address that a dispatch gets."""
-    return int(argument.data.ptr) if hasattr(argument, "data") and hasattr(argument.data, "ptr") else int(argument)
-
-
 @cache
 def _stream(cupy: Any, gpu: int) -> Any:
     """Return the one stream of this process for a GPU: CuPy keeps freed memory for the stream that had it."""
@@ -169,10 +142,15 @@ class _HostFunction:
 
     def __init__(self, device: CudaDevice, call: Function) -> None:
         self._device, self._call = device, call
+        self._moves: dict[tuple[Buffer, ...], int] = {}
 
     def __call__(self, count: int, *buffers: Buffer) -> Handle:
         """Run ``count`` threads over the buffers."""
-        self._device.fetch(*buffers)
+        if self._moves.get(buffers) != self._device.moves:  # else they are at home since the last time
+            self._device.fetch(*buffers)
+            if len(self._moves) >= BOUND_MAX:
+                self._moves.clear()
+            self._moves[buffers] = self._device.moves
         return self._call(count, *buffers)
 
 
@@ -221,7 +199,24 @@ class CudaKernel(Kernel):
         )
 
 
-class CudaDevice(Device):
+@lru_cache(maxsize=32)  # a run may open a device of its own
+def _module(cupy: Any, source: str, gpu: int, *, many: bool) -> Any:
+    """Compile a kernel text for the GPU that is the current one."""
+    del gpu  # on another it is another module
+    if many:
+        source = f"#define MANY_GPUS 1\n{source}"
+    for entry in HOST_ONLY:  # each costs as much to compile as all the rest
+        source = re.sub(rf"ENTRY\({entry}\)\(.*?\n}}\n", "", source, flags=re.DOTALL)
+    source = LOOPS.sub(r'_Pragma("unroll 1") \1', source)
+    module = cupy.RawModule(code=source, options=OPTIONS, backend="nvrtc")
+    try:
+        module.compile()
+    except Exception as error:  # noqa: BLE001
+        raise CompileFailed(f"the kernel does not compile with NVRTC:\n{error}") from None
+    return module
+
+
+class CudaDevice(CudaMemory, Device):
     """One NVIDIA GPU, or several that work as one.
 
     Parameters
@@ -234,27 +229,22 @@ class CudaDevice(Device):
 
     Attributes
     ----------
-    gpus, streams : list
-        CuPy's device and stream of each.
-    spread : callable
-        Returns the memory over several GPUs that was made last, or None.
+    name : str
+    lanes : int
+        Logical threads that all GPUs advance at once.
+    pending : Handle
+        What waits for all that is under way.
     """
 
     def __init__(self, cupy: Any, workers: int | None, numbers: tuple[int, ...]) -> None:
-        self.cupy = cupy
+        super().__init__(cupy, numbers, [_stream(cupy, number) for number in numbers])
         self._host = CpuDevice(workers)
-        self.numbers = numbers
-        self.gpus = [cupy.cuda.Device(number) for number in numbers]
-        self.streams = [_stream(cupy, number) for number in numbers]
-        self.stream = self.streams[0]
         facts = [cupy.cuda.runtime.getDeviceProperties(number) for number in numbers]
         many = f", {len(numbers)} GPUs" if len(numbers) > 1 else ""
         self.name = f"cuda ({facts[0]['name'].decode()}{many})"
         self.lanes = LANES * sum(int(each["multiProcessorCount"]) for each in facts)
-        self.is_private = True
-        self.spread: Callable[[], Spread | None] = lambda: None
         self.pending = _Pending(self)
-        self._kernels: dict[str, CudaKernel] = {}
+        self._kernels: dict[tuple[bool, str], CudaKernel] = {}
 
     @property
     def joins_on_grid(self) -> bool:
@@ -277,131 +267,40 @@ class CudaDevice(Device):
 
     def kernel(self, source: str) -> CudaKernel:
         """Compile a kernel text for the GPU (CuPy keeps the result on disk) and for the host."""
-        key = f"{self.is_private}{source}"
+        key = self.is_private, source
         if key not in self._kernels:
             modules: list[Any] = []
             for gpu in self.gpus:
                 with gpu:
-                    modules.append(self._module(source))
+                    modules.append(_module(self.cupy, source, gpu.id, many=len(self.gpus) > 1))
             self._kernels[key] = CudaKernel(self, modules, self._host.kernel(source))
         return self._kernels[key]
 
-    def _module(self, source: str) -> Any:
-        if len(self.gpus) > 1:
-            source = f"#define MANY_GPUS 1\n{source}"
-        for entry in HOST_ONLY:  # each costs as much to compile as all the rest
-            source = re.sub(rf"ENTRY\({entry}\)\(.*?\n}}\n", "", source, flags=re.DOTALL)
-        module = self.cupy.RawModule(code=source, options=OPTIONS, backend="nvrtc")
-        try:
-            module.compile()
-        except Exception as error:  # noqa: BLE001
-            raise CompileFailed(f"the kernel does not compile with NVRTC:\n{error}") from None
-        return module
-
-    def buffer(self, source: int | NDArray[Any]) -> Buffer:
-        """Return a zero-filled buffer of that many bytes, or one holding a copy of an array."""
-        nbytes = source if isinstance(source, int) else source.nbytes
-        made = self._reserve(lambda: CudaBuffer(nbytes) if self.is_private else self._pinned(nbytes), nbytes)
-        if not isinstance(source, int):
-            np.frombuffer(made, dtype=np.uint8)[: source.nbytes] = source.reshape(-1).view(np.uint8)
-        return made
-
-    def _pinned(self, nbytes: int) -> Any:
-        return mapped_buffer(self.cupy.cuda.alloc_pinned_memory(max(nbytes, 1)), nbytes)
-
-    def _reserve(self, make: Callable[[], Any], nbytes: int) -> Any:
-        try:
-            return make()
-        except (OSError, OverflowError, MemoryError, ValueError, self.cupy.cuda.memory.OutOfMemoryError) as error:
-            raise DeviceFailed(f"{self.name} cannot reserve {nbytes:,} bytes: {error}", text=str(error)) from None
-
     def batch(self, calls: Sequence[tuple[Function, int, tuple[Buffer, ...]]]) -> Callable[[], None]:
         """Return what runs these dispatches: a graph, which costs one launch."""
-        buffers = {id(buffer): buffer for _, _, each in calls for buffer in each}.values()
-        graphs: dict[tuple[int, ...], Any] = {}
+        bound = [_Arguments(self, buffers) for _, _, buffers in calls]
+        given = {id(each): each for _, _, buffers in calls for each in buffers if isinstance(each, CudaBuffer)}
+        graph: Any = None
+        moves = -1
 
         def run() -> None:
-            where = tuple(pointer(self.address(buffer)) for buffer in buffers)
-            if where not in graphs:  # the first time, or memory has moved
-                graphs.clear()
+            nonlocal graph, moves
+            if moves != self.moves:  # the first time, or memory has moved
+                for each in bound:
+                    each.take()  # what is not there yet is brought along: nothing may be copied while a graph is made
                 with self.gpus[0]:
                     self.stream.begin_capture()
-                    for function, count, each in calls:
-                        function(count, *each)
-                    graphs[where] = self.stream.end_capture()
+                    for (function, count, _), each in zip(calls, bound, strict=True):
+                        cast("CudaFunction", function).launch(count, each.take())
+                    graph = self.stream.end_capture()
+                moves = self.moves
+            for each in given.values():
+                each.change += 1
             with self.gpus[0]:
-                graphs[where].launch(self.stream)
-            self.pending.wait()
+                graph.launch(self.stream)
+            self.wait()
 
         return run
-
-    # ---- who has the true one
-
-    def address(self, buffer: Any) -> Any:
-        """Return what a dispatch takes for a buffer, with what the host wrote brought along."""
-        if not isinstance(buffer, CudaBuffer):
-            return np.uint64(buffer.address)
-        if not buffer.is_away:
-            if buffer.twin is None:
-                buffer.twin = self._twin(buffer)
-            for start, stop in buffer.ranges(None):
-                buffer.twin[start:stop].set(buffer.bytes(start, stop), stream=self.stream)
-            buffer.is_away = True
-        return buffer.twin
-
-    def _twin(self, buffer: CudaBuffer) -> Any:
-        """Return zero-filled device memory for a buffer; that of regions lies where they belong."""
-        nbytes = -(-len(buffer) // 8) * 8
-        layout = buffer.layout
-        with self.gpus[0], self.stream:
-            if layout is None or len(self.gpus) == 1:
-                return self._reserve(lambda: self.cupy.zeros(nbytes, np.uint8), nbytes)
-            each = self.share(int(layout.threads))
-            made = Spread(
-                self._reserve(lambda: self.memory(self.cupy, nbytes, self.numbers), nbytes),
-                lambda at: layout.thread(at) // each,
-            )
-            made.cover(buffer.extent)
-            self.spread = weakref.ref(made)
-            return made
-
-    memory = staticmethod(DriverMemory)
-
-    def lay_out(self, buffer: Any, layout: Layout) -> None:
-        """Take note of where each region of a buffer belongs."""
-        if isinstance(buffer, CudaBuffer):
-            buffer.layout = layout
-
-    def fetch(self, *buffers: Any) -> None:
-        """Bring buffers home: the host's side is the true one now."""
-        for buffer in buffers:
-            if isinstance(buffer, CudaBuffer) and buffer.is_away:
-                self.pull(buffer)
-                buffer.is_away = False
-                if isinstance(buffer.twin, Spread):
-                    buffer.twin.close()
-                buffer.twin = None  # device memory is for what is at work
-
-    def extent(self, buffer: Any, nbytes: int, parts: Callable[[], list[tuple[int, int]]] | None = None) -> None:
-        """Take note that no more than the first bytes of a buffer are in use, or than some parts of it."""
-        if isinstance(buffer, CudaBuffer):
-            buffer.extent, buffer.parts = nbytes, parts
-            if isinstance(buffer.twin, Spread):
-                buffer.twin.cover(nbytes)
-
-    def pull(self, buffer: Any, nbytes: int | None = None) -> None:
-        """Copy what the GPU has in the first bytes of a buffer to the host."""
-        if isinstance(buffer, CudaBuffer) and buffer.is_away:
-            for start, stop in buffer.ranges(nbytes):
-                buffer.twin[start:stop].get(out=buffer.bytes(start, stop), stream=self.stream)
-            self.pending.wait()
-
-    def push(self, buffer: Any, nbytes: int | None = None) -> None:
-        """Copy what the host has in the first bytes of a buffer to the GPU."""
-        if isinstance(buffer, CudaBuffer) and buffer.is_away:
-            for start, stop in buffer.ranges(nbytes):
-                buffer.twin[start:stop].set(buffer.bytes(start, stop), stream=self.stream)
-            self.pending.wait()  # the host may write there again
 
 
 def open(*, workers: int | None = None, which: str = "") -> CudaDevice:  # noqa: A001  (the lookup's verb)

@@ -89,7 +89,7 @@ class Spread:
         fresh = [self._home(at * page) for at in range(first, stop)]
         for start, end, gpu in _runs(fresh):
             self._memory.put((first + start) * page, (first + end) * page, gpu)
-        self._homes += fresh
+            self._homes += fresh[start:end]  # where there was no room, it goes on from here
 
     def counts(self) -> NDArray[np.int64]:
         """Return the number of pages on each GPU."""

@@ -18,10 +18,20 @@ MOVING_NS: Final = 2e6
 """What it costs to move a run between host and device, besides the bytes of its heap."""
 
 MOVING_BYTES_NS: Final = 5.0
-"""Bytes of the heap that move in a nanosecond."""
+"""Bytes of the heap that move in a nanosecond, on the way there."""
+
+HOME_BYTES_NS: Final = 1.7
+"""The same on the way home, measured on an H200: the host's pages are fresh ones."""
 
 MOVING_PASSES: Final = 8
 """Passes over which a move should pay."""
+
+SMALL_BYTES: Final = 16 << 20
+"""A heap in use that goes home once one entry is left: that takes milliseconds, and a host thread is faster."""
+
+LONG: Final = 1 / 1024
+"""What part of its fuel a pass is taken to use at least: however little the last one did, one in a thousand may use all
+of it, and one thread of a device does that slowly."""
 
 
 @dataclass(slots=True)
@@ -84,16 +94,29 @@ class Pace:
         self._work, self._work_ns = 0, WORK_NS
         self.moves = any(way.is_away for way in ways)
 
-    def way(self, width: int, *, is_away: bool, heap_bytes: int) -> Way:
+    def way(self, width: int, *, is_away: bool, heap_bytes: int, fuel: int = 0) -> Way:
         """Return where a pass over ``width`` entries, with as much work as the last one, should take the least time.
 
-        ``is_away`` says where the buffers are now.
+        What is narrow from the start stays on the host. A narrow pass of a run that is away is no reason to move a
+        large heap home: it runs where the heap is, unless so much work is expected that moving pays.
+
+        Parameters
+        ----------
+        width : int
+        is_away : bool
+            Where the buffers are now.
+        heap_bytes : int
+            What would have to move.
+        fuel : int
+            Interactions that the pass does at most, roughly.
         """
         ways = self._ways
-        if width < 2 or len(ways) == 1:
+        if len(ways) == 1 or (width < 2 and (not is_away or heap_bytes <= SMALL_BYTES)):
             return ways[0]
-        work_ns, entries = self._work * self._work_ns, min(width, self._threads)
-        moving_ns = (MOVING_NS + heap_bytes / MOVING_BYTES_NS) / MOVING_PASSES if self.moves else 0.0
+        work = max(self._work, int(fuel * LONG)) if is_away else self._work
+        work_ns, entries = work * self._work_ns, min(width, self._threads)
+        rate = HOME_BYTES_NS if is_away else MOVING_BYTES_NS
+        moving_ns = (MOVING_NS + heap_bytes / rate) / MOVING_PASSES if self.moves else 0.0
         return min(
             ways, key=lambda way: way.expected_ns(work_ns, entries) + (moving_ns if way.is_away != is_away else 0)
         )

@@ -8,109 +8,18 @@ from difflib import get_close_matches, unified_diff
 from functools import cache, cached_property, lru_cache
 from typing import Final
 
+from hvm4viz.kernel_text.dispatch import dispatch
+from hvm4viz.kernel_text.near import near_text
 from hvm4viz.rules import Rule, kernel_folder, parse_rule, rule_table
 
 _BEFORE = ("dialect.h", "term.h", "layout.h", "watch.h")
 _CORE = ("heap.h", "slot.h", "frontier.h", "fork.h", "moves.h")
-_AFTER = ("lift.h", "step.h", "pass.metal", "join.h", "deal.h")
+_BEFORE_PASS = ("lift.h", "step.h")
+_AFTER = ("pass.metal", "join.h", "deal.h")
 _WITH_LOG = ("collect.h",)
 
 WATCHERS: Final = ("log", "shadow", "yield")
 """Who may watch the heap during a pass (``kernels/watch.h``)."""
-
-_FRAMES = {"DP0": "F_DP0", "DP1": "F_DP1"}
-_CTR = "C00: " + " ".join(f"case C00 + {n}u:" for n in range(1, 16)) + " case C16"
-
-
-def _case(value: str) -> str:
-    return f"case {_CTR if value == 'CTR' else value}:"
-
-
-def _call(rule: Rule, number: int, indent: str) -> list[str]:
-    """Reserve room, count and apply: a rule happens entirely, or not at all."""
-    lines: list[str] = []
-    if not rule.takes_closure and rule.values not in {("NUM",), ("ERA",)}:
-        lines.append("if (!hand_node(w)) return true;")
-    if rule.words != "0":
-        lines += [
-            "{",
-            "  const uint arity = term_arity(w->hand), slot = w->slot_cells, lam = w->lam_cells;",
-            "  (void)arity; (void)slot; (void)lam;",
-            f"  if (!heap_room(w, {rule.words}, arity > 4u ? arity : 4u)) return true;",
-            "}",
-        ]
-    lines += [f"step_count(w, {number}u);", f"rule_{rule.file}(w);", "return true;"]
-    return [indent + line for line in lines]
-
-
-@lru_cache(maxsize=8)  # those who watch share it
-def _dispatch(rules: tuple[Rule, ...]) -> str:
-    """Write ``step_dispatch(frame, tag)``: one switch over frames, one over values inside."""
-    cells: dict[str, dict[str, list[int]]] = {}
-    for number, rule in enumerate(rules):
-        for frame in rule.frames:
-            for value in rule.values:
-                cells.setdefault(frame, {}).setdefault(value, []).append(number)
-    enter = cells.pop("enter", {})
-    out = [
-        "// generated from kernels/rules",
-        "FUNC void step_count(THREAD Worker* w, uint rule) {",
-        "  w->spent += 1u;",
-        "  if (COUNTS_ALWAYS || (heap_flags(w) & PARAM_COUNT) != 0u) w->rules[rule] += 1u;",
-        "}",
-        "",
-    ]
-    bodies: dict[str, str] = {}
-    frames: dict[str, list[str]] = {}
-    for frame, values in cells.items():
-        groups: dict[tuple[int, ...], list[str]] = {}
-        for value, numbers in values.items():
-            groups.setdefault(tuple(sorted(numbers, key=lambda n: (not rules[n].when, n))), []).append(value)
-        key = repr(groups)
-        name = bodies.get(key)
-        if name is None:
-            name = f"step_on_{frame.lower()}"
-            bodies[key] = name
-            out.append(f"FUNC bool {name}(THREAD Worker* w, uint tag) {{")
-            out.append("  switch (tag) {")
-            for numbers, names in groups.items():
-                out.append("    " + " ".join(_case(value) for value in names))
-                for number in numbers:
-                    rule = rules[number]
-                    if rule.when:
-                        out.append(f"      if ({rule.when}) {{")
-                        out += _call(rule, number, "        ")
-                        out.append("      }")
-                    else:
-                        out += _call(rule, number, "      ")
-                if rules[numbers[-1]].when:
-                    out.append("      return false;")
-            out += ["    default: return false;", "  }", "}", ""]
-        frames.setdefault(name, []).append(frame)
-    out += ["FUNC bool step_dispatch(THREAD Worker* w, uint frame, uint tag) {", "  switch (frame) {"]
-    for name, names in frames.items():
-        out.append("    " + " ".join(f"case {_FRAMES.get(f, 'F_' + f)}:" for f in names) + f" return {name}(w, tag);")
-    out += ["    default: return false;", "  }", "}", ""]
-    out += [
-        "// Does any rule fire for this frame and value?",
-        "FUNC bool step_has_rule(uint frame, uint tag) {",
-        "  switch (frame) {",
-    ]
-    for frame, values in cells.items():
-        cases = " ".join(_case(v) for v in values)
-        out.append(f"    case {_FRAMES.get(frame, 'F_' + frame)}:")
-        out.append(f"      switch (tag) {{ {cases} return true; default: return false; }}")
-    out += ["    default: return false;", "  }", "}", ""]
-    out += [
-        "// Rules that fire on entering a term.",
-        "FUNC bool step_enter_rule(THREAD Worker* w, uint tag) {",
-        "  switch (tag) {",
-    ]
-    for value, numbers in enter.items():
-        out.append("    " + _case(value))
-        out += _call(rules[numbers[0]], numbers[0], "      ")
-    out += ["    default: return false;", "  }", "}", ""]
-    return "\n".join(out)
 
 
 def _read(name: str) -> str:
@@ -249,7 +158,9 @@ class Kernel:
         parts.append(numbers + "\n")
         parts += [_read(name) for name in _CORE]
         parts += [f"// ==== rules/{rule.file}.h\n{rule.text}" for rule in self.rules]
-        parts.append(_dispatch(self.rules))
+        parts.append(dispatch(self.rules))
+        parts += [_read(name) for name in _BEFORE_PASS]
+        parts.append(near_text(self.rules, "\n".join(parts), _read("near.h"), _read("near_run.h")))
         parts += [_read(name) for name in (*_AFTER, *(_WITH_LOG if "log" in self.watchers else ()))]
         return "\n".join(parts)
 

@@ -109,4 +109,7 @@ class _Printer:
 
 def _word_reader(words: Words) -> Callable[[int], int]:
     """Return the fastest way to read one word as an int."""
-    return words.item if isinstance(words, np.ndarray) else words.__getitem__
+    if isinstance(words, np.ndarray):
+        return words.item
+    reader: Callable[[], Callable[[int], int]] | None = getattr(words, "reader", None)  # of cells that lie elsewhere
+    return words.__getitem__ if reader is None else reader()

@@ -6,6 +6,7 @@
 // takes:   closure
 // words:   0
 // writes:  the application, which becomes the environment entry of x; of a lambda with cells, its body cell
+// near:    yes
 // example: (λx. [x, 5])(4)  =>  [4,5]
 FUNC void rule_app_lam(THREAD Worker* w) {
   const uint app = term_val(w->top);

@@ -7,6 +7,7 @@
 // takes:   closure
 // words:   mat_hit_cells(w)
 // writes:  both nodes of the redex, which become the applications
+// near:    yes
 // example: λ{#Two: λa,b. a - b}(#Two{9, 2})  =>  7
 FUNC void rule_app_mat_ctr_mat(THREAD Worker* w) {
   const uint app = term_val(w->top);

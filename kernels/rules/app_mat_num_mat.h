@@ -6,6 +6,7 @@
 // when:    mat_hits(w)
 // words:   0
 // writes:  nothing
+// near:    yes
 // example: λ{0: 10; λn. n}(0)  =>  10
 FUNC void rule_app_mat_num_mat(THREAD Worker* w) {
   const uint app = term_val(w->top);

@@ -5,6 +5,7 @@
 // redex:   DP0 DP1 | LAM
 // words:   2 + 2 * lam + slot
 // writes:  the slot, by its owner; the body cell of the lambda
+// near:    yes
 // example: ! f &D = λx. #P{x, 3 * 5}; [f₀(1), f₁(2)]  =>  [#P{1,15},#P{2,15}]
 // example: ! f &D = λx. 4; [f₀(1), f₁(2)]  =>  [4,4]
 FUNC void rule_dup_lam(THREAD Worker* w) {

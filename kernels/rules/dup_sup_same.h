@@ -7,6 +7,7 @@
 // takes:   closure
 // words:   0
 // writes:  the slot, by its owner
+// near:    yes
 // example: ! s &D = &D{10, 20}; [s₁, s₀]  =>  [20,10]
 FUNC void rule_dup_sup_same(THREAD Worker* w) {
   const uint side = term_tag(w->top) - F_DP0;

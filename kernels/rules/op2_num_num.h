@@ -5,6 +5,7 @@
 // redex:   OPR | NUM
 // words:   0
 // writes:  nothing
+// near:    yes
 // example: [7 - 9, 7 / 0, 1 << 33]  =>  [4294967294,0,2]
 FUNC Term op2_num_num(uint code, Term n, Term k) {
   return term_num(op2_compute(code, term_val(n), term_val(k)));

@@ -6,6 +6,7 @@
 // takes:   closure
 // words:   0
 // writes:  the application
+// near:    yes
 // example: !! x = 2 * 21; [x]  =>  [42]
 FUNC void rule_use_val(THREAD Worker* w) {
   const uint app = term_val(w->top);

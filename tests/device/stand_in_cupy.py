@@ -61,6 +61,38 @@ class Pages:
 made: list[Pages] = []
 
 
+copies: list[tuple[str, int]] = []
+"""Which way each copy went (``down`` to the host, ``up``, ``across`` on the GPU), and how many bytes it had."""
+
+
+class Pointer:
+    """Where a piece of device memory begins."""
+
+    def __init__(self, ptr: int) -> None:
+        self.ptr = ptr
+
+    def __add__(self, nbytes: int) -> Pointer:
+        return Pointer(self.ptr + nbytes)
+
+    def _copy(self, way: str, to: int, given: int, nbytes: int, stream: Stream) -> None:
+        assert stream.captured is None, "nothing may be copied while a graph is made"
+        copies.append((way, nbytes))
+        ctypes.memmove(to, given, nbytes)
+
+    def copy_from_host_async(self, mem: int, size: int, stream: Stream) -> None:
+        self._copy("up", self.ptr, mem, size, stream)
+
+    def copy_to_host_async(self, mem: int, size: int, stream: Stream) -> None:
+        self._copy("down", mem, self.ptr, size, stream)
+
+    def copy_from_device_async(self, src: Pointer, size: int, stream: Stream) -> None:
+        self._copy("across", self.ptr, src.ptr, size, stream)
+
+    def memset_async(self, value: int, size: int, stream: Stream) -> None:
+        assert stream.captured is None
+        ctypes.memset(self.ptr, value, size)
+
+
 class Array:
     """A piece of device memory."""
 
@@ -68,20 +100,40 @@ class Array:
         self.words = words
 
     @property
-    def data(self) -> SimpleNamespace:
-        return SimpleNamespace(ptr=self.words.ctypes.data)
+    def data(self) -> Pointer:
+        return Pointer(self.words.ctypes.data)
 
-    def __getitem__(self, part: slice) -> Array:
-        return Array(self.words[part])
+    def __getitem__(self, part: Any) -> Array:
+        return Array(self.words[part.words if isinstance(part, Array) else part])
+
+    def view(self, dtype: Any) -> Array:
+        return Array(self.words.view(dtype))
 
     def set(self, given: NDArray[Any], *, stream: Stream) -> None:
         assert stream.captured is None, "nothing may be copied while a graph is made"
         assert given.dtype == self.words.dtype
+        copies.append(("up", given.nbytes))
         self.words[:] = given
 
-    def get(self, *, out: NDArray[Any], stream: Stream) -> None:
+    def get(self, *, stream: Stream, out: NDArray[Any] | None = None) -> NDArray[Any]:
         assert stream.captured is None, "nothing may be copied while a graph is made"
+        copies.append(("down", self.words.nbytes))
+        if out is None:
+            return self.words.copy()
         out[:] = self.words
+        return out
+
+
+class Pool:
+    """What CuPy keeps of memory that was freed."""
+
+    freed = 0
+
+    def free_bytes(self) -> int:
+        return 0
+
+    def free_all_blocks(self) -> None:
+        self.freed += 1
 
 
 class Graph:
@@ -118,6 +170,20 @@ class Stream:
 
     def synchronize(self) -> None:
         pass
+
+
+class Event:
+    """A place in a stream."""
+
+    def __init__(self) -> None:
+        self._is_recorded = False
+
+    def record(self, stream: Stream) -> None:
+        assert stream.captured is None
+        self._is_recorded = True
+
+    def synchronize(self) -> None:
+        assert self._is_recorded, "nobody would wait for anything"
 
 
 class RawModule:
@@ -162,12 +228,17 @@ def stand_in(gpus: int = 1) -> ModuleType:
     """Return the module, with so many GPUs."""
     launches.clear()
     made.clear()
+    copies.clear()
     module: Any = ModuleType("cupy")
     module.RawModule = RawModule
     module.zeros = lambda n, dtype: Array(np.zeros(n, dtype))
+    module.asarray = lambda words: Array(np.asarray(words))
+    pool = Pool()
+    module.get_default_memory_pool = lambda: pool
     module.cuda = SimpleNamespace(
         Device=Device,
         Stream=Stream,
+        Event=Event,
         alloc_pinned_memory=Pinned,
         driver=SimpleNamespace(CUDADriverError=type("CUDADriverError", (RuntimeError,), {})),
         memory=SimpleNamespace(OutOfMemoryError=type("OutOfMemoryError", (MemoryError,), {})),
@@ -176,6 +247,7 @@ def stand_in(gpus: int = 1) -> ModuleType:
             getDeviceCount=lambda: gpus,
             deviceCanAccessPeer=lambda _, __: True,
             deviceEnablePeerAccess=lambda _: None,
+            memGetInfo=lambda: (1 << 40, 1 << 40),
             getDeviceProperties=lambda _: {"name": b"stand-in", "multiProcessorCount": 1},
         ),
     )

