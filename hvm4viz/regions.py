@@ -26,8 +26,8 @@ class Regions:
     Notes
     -----
     A block gets twice as many regions each time one of its threads starves, so that a long run starves a number of
-    times that is logarithmic in its cells; never more than a quarter of the block's share of what is left, so that
-    one hungry block does not fill the heap. It depends on the trace alone, never on timing.
+    times that is logarithmic in its cells; but those that starve in one pass get a quarter of what is left at most, so
+    that hungry blocks do not fill the heap. It depends on the trace alone, never on timing.
     """
 
     def __init__(self, machine: Machine, owner: NDArray[np.uint32], chain: NDArray[np.uint32], in_use: int) -> None:
@@ -128,10 +128,10 @@ class Regions:
 
     def _shares(self, blocks: NDArray[np.int64], least: NDArray[np.int64]) -> tuple[NDArray[np.int64], str]:
         """Return how many regions each block gets of those that are left, one block after the other; or why none."""
-        free, quarters, grants = self.limit - self.in_use, 4 * self.blocks, self._grant[blocks]
+        free, quarters, grants = self.limit - self.in_use, 4 * blocks.size, self._grant[blocks]
         counts = np.maximum(least, grants)
         if (free - int(counts.sum())) // quarters >= int(grants.max()):
-            return counts, ""  # even for the last block a quarter of its share is more than its turn
+            return counts, ""  # even for the last block its part of a quarter is more than its turn
         taken: list[int] = []
         for block, need, grant in zip(blocks.tolist(), least.tolist(), grants.tolist(), strict=True):
             if need > free:  # nothing is given: a run that goes on with more heap finds all as it was

@@ -49,7 +49,7 @@ class Workspace:
         for name, size in {
             "states": threads * abi.THREAD_STATE.itemsize,
             "rules": 4 * rules * threads,  # a host counts whether or not it is asked for (COUNTS_ALWAYS)
-            "cursor": 4 * (threads + 2 * machine.blocks),
+            "cursor": 4 * (2 * threads + 2 * machine.blocks),
             "inject": 4 * 64,
             "dealt": abi.dealt_bytes(threads),
         }.items():
