@@ -270,8 +270,7 @@ class Frontier:
         fuel = self.machine.fuel
         if fuel == "auto":
             fuel = auto_fuel(width)
-        heap_bytes = 8 * self.store.cells_in_use
-        way = self._pace.way(width, is_away=self._is_away, heap_bytes=heap_bytes, fuel=fuel * width)
+        way = self._pace.way(width, is_away=self._is_away, heap_bytes=self._bytes_to_move, fuel=fuel * width)
         if self._is_away and not way.is_away:
             self.home()
         param[4] = self.store.now
@@ -290,9 +289,12 @@ class Frontier:
         if self.store.shadow is not None:
             self.store.shadow.start(self.store.now, in_use * self.machine.region_size)
         batch = self.batch if self.batch is not None and width == 1 and not sums[2] and self.batch.is_ready else None
+        goes_on = way.is_away and self._joins_on_grid and self.feed is None and self.store.shadow is None
         begun = time.perf_counter_ns()
         if batch is None:
-            way.function(self.machine.threads, *self._space.step_args[turn]).wait()
+            handle = way.function(self.machine.threads, *self._space.step_args[turn])
+            if not goes_on:
+                handle.wait()
         else:
             batch.run(self._space, turn)
             turn = self._turn = turn ^ (batch.passes & 1)
@@ -309,6 +311,8 @@ class Frontier:
             self._opens += int(self._state_view["opens"].sum())
             self.feed(self._run_events(width))
         self._join_frontiers(is_ordered=True)
+        if goes_on:  # nobody has waited between pass and join
+            ended = time.perf_counter_ns()
         given = self.take_given()
         if sums[3]:
             self._space.pull_columns("need", "need_node")
@@ -363,6 +367,13 @@ class Frontier:
         if stop is None and self.is_stuck(record) and not self.break_cycle():
             stop = Stop("stalled", stalled(len(record.events)))
         return record, stop
+
+    def _bytes_to_move(self) -> int:
+        """Return the bytes of heap that would have to move: of regions that hold anything, where the host can tell."""
+        regions = self.store.regions.in_use
+        if not self._is_away:
+            regions = int(np.count_nonzero(self.store.used_view[:regions]))
+        return 8 * self.machine.region_size * regions
 
     def _run_events(self, width: int) -> NDArray[np.void]:
         events = self._event_view[:width]

@@ -88,45 +88,79 @@ FUNC void deal_find_idle(THREAD Deal* d, uint t) {
   deal_set(d, t, D_IDLE, others == 0u ? 1u : 0u);
 }
 
+// Add two words of a neighbour to what came before; with `tells` it is told of that first.
+FUNC void deal_add(DEVICE Atomic32* to, bool tells, uint more_a, uint more_b, THREAD uint* a, THREAD uint* b) {
+  if (tells) {
+    atomic_write(to, *a);
+    atomic_write(to + 1u, *b);
+  }
+  *a += more_a;
+  *b += more_b;
+}
+
+// Sum two words of n neighbours, four at a time: loads that do not wait for each other. With `tells`, each is told what
+// comes before it.
+FUNC void deal_run(DEVICE Atomic32* at, DEVICE Atomic32* to, uint stride, uint n, bool tells, THREAD uint* a, THREAD uint* b) {
+  for (uint i = 0u; i < n; i += 4u) {
+    const ulong second = stride, third = 2u * (ulong)stride, fourth = 3u * (ulong)stride;
+    const uint left = n - i;
+    const uint a1 = atomic_read(at), b1 = atomic_read(at + 1u);
+    const uint a2 = left > 1u ? atomic_read(at + second) : 0u, b2 = left > 1u ? atomic_read(at + second + 1u) : 0u;
+    const uint a3 = left > 2u ? atomic_read(at + third) : 0u, b3 = left > 2u ? atomic_read(at + third + 1u) : 0u;
+    const uint a4 = left > 3u ? atomic_read(at + fourth) : 0u, b4 = left > 3u ? atomic_read(at + fourth + 1u) : 0u;
+    deal_add(to, tells, a1, b1, a, b);
+    deal_add(to + second, tells && left > 1u, a2, b2, a, b);
+    deal_add(to + third, tells && left > 2u, a3, b3, a, b);
+    deal_add(to + fourth, tells && left > 3u, a4, b4, a, b);
+    at += 4u * (ulong)stride;
+    to += 4u * (ulong)stride;
+  }
+}
+
+FUNC uint deal_least(uint a, uint b) { return a < b ? a : b; }
+
 // One of the five steps of scan `which`: sums of parts, sums of groups, the top, groups, parts.
 FUNC void deal_scan(THREAD Deal* d, uint which, uint step, uint index) {
   const uint threads = d->join->params->threads, parts = deal_parts(threads), groups = deal_groups(threads);
-  if (which == 3u && step == 0u && index < parts) {
-    for (uint t = index * SCAN_PART; t < (index + 1u) * SCAN_PART && t < threads; t++) deal_find_idle(d, t);
-  }
-  for (uint k = 0u; k < 2u; k++) {
-    const uint field = D_MADE + 2u * which + k, base = D_BASE + 2u * which + k;
-    uint sum = 0u;
-    if (step == 0u && index < parts) {
-      for (uint t = index * SCAN_PART; t < (index + 1u) * SCAN_PART && t < threads; t++) sum += deal_get(d, t, field);
-      atomic_write(deal_part(d, 0u, index) + k, sum);
-    } else if (step == 1u && index < groups) {
-      for (uint p = index * SCAN_GROUP; p < (index + 1u) * SCAN_GROUP && p < parts; p++) {
-        sum += atomic_read(deal_part(d, 0u, p) + k);
-      }
-      atomic_write(deal_part(d, 1u, index) + k, sum);
-    } else if (step == 2u && index == 0u) {
-      for (uint g = 0u; g < groups; g++) {
-        const uint n = atomic_read(deal_part(d, 1u, g) + k);
-        atomic_write(deal_part(d, 1u, g) + k, sum);
-        sum += n;
-      }
-      atomic_write(d->all + ALL_TOTAL + 2u * which + k, sum);
-    } else if (step == 3u && index < groups) {
-      sum = atomic_read(deal_part(d, 1u, index) + k);
-      for (uint p = index * SCAN_GROUP; p < (index + 1u) * SCAN_GROUP && p < parts; p++) {
-        const uint n = atomic_read(deal_part(d, 0u, p) + k);
-        atomic_write(deal_part(d, 0u, p) + k, sum);
-        sum += n;
-      }
-    } else if (step == 4u && index < parts) {
-      sum = atomic_read(deal_part(d, 0u, index) + k);
-      for (uint t = index * SCAN_PART; t < (index + 1u) * SCAN_PART && t < threads; t++) {
-        deal_set(d, t, base, sum);
-        if (field == D_IDLE && deal_get(d, t, D_IDLE) != 0u) join_idle(d->join)[sum] = t;
-        sum += deal_get(d, t, field);
+  const uint field = D_MADE + 2u * which, base = D_BASE + 2u * which;
+  const bool by_part = step == 0u || step == 4u, by_group = step == 1u || step == 3u;
+  if (index >= (by_part ? parts : by_group ? groups : 1u)) return;
+  const uint first = index * (by_part ? SCAN_PART : SCAN_GROUP);
+  uint a = 0u, b = 0u;
+  if (by_part) {
+    const uint end = deal_least(first + SCAN_PART, threads);
+    if (which == 3u && step == 0u) {
+      for (uint t = first; t < end; t++) deal_find_idle(d, t);
+    }
+    if (step == 4u) {
+      a = atomic_read(deal_part(d, 0u, index));
+      b = atomic_read(deal_part(d, 0u, index) + 1u);
+    }
+    deal_run(deal_word(d, first, field), deal_word(d, first, base), D_WORDS, end - first, step == 4u, &a, &b);
+    if (step == 0u) {
+      atomic_write(deal_part(d, 0u, index), a);
+      atomic_write(deal_part(d, 0u, index) + 1u, b);
+    } else if (which == 3u) {
+      for (uint t = first; t < end; t++) {
+        if (deal_get(d, t, D_IDLE) != 0u) join_idle(d->join)[deal_get(d, t, base)] = t;
       }
     }
+  } else if (by_group) {
+    if (step == 3u) {
+      a = atomic_read(deal_part(d, 1u, index));
+      b = atomic_read(deal_part(d, 1u, index) + 1u);
+    }
+    DEVICE Atomic32* at = deal_part(d, 0u, first);
+    deal_run(at, at, 2u, deal_least(first + SCAN_GROUP, parts) - first, step == 3u, &a, &b);
+    if (step == 1u) {
+      atomic_write(deal_part(d, 1u, index), a);
+      atomic_write(deal_part(d, 1u, index) + 1u, b);
+    }
+  } else {
+    DEVICE Atomic32* at = deal_part(d, 1u, 0u);
+    deal_run(at, at, 2u, groups, true, &a, &b);
+    atomic_write(d->all + ALL_TOTAL + 2u * which, a);
+    atomic_write(d->all + ALL_TOTAL + 2u * which + 1u, b);
   }
 }
 

@@ -31,10 +31,10 @@ ADVICE: Final = "install an NVIDIA driver and CuPy (`pip install 'hvm4viz[cuda]'
 GROUP: Final = 64
 """Threads of a hardware group; a logical block may be smaller or larger."""
 
-LANES: Final = 64
+LANES: Final = 256
 """Logical threads that a multiprocessor advances at once, about: they diverge, and wait for memory."""
 
-SLOWNESS: Final = 30.0
+SLOWNESS: Final = 160.0
 """Time that one of them takes for a piece of work, over the time of a host thread, measured on an H200."""
 
 START_NS: Final = 300_000.0
