@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -87,12 +88,12 @@ class Regions:
         self.in_use = end
         return list(zip(range(first, end), owners.tolist(), strict=True))
 
-    def feed(self, states: NDArray[Any]) -> tuple[list[tuple[int, int]], str]:
+    def feed(self, states: Mapping[str, NDArray[Any]] | NDArray[Any]) -> tuple[list[tuple[int, int]], str]:
         """Give regions to the blocks of starved threads, in thread order.
 
         Parameters
         ----------
-        states : ndarray of THREAD_STATE, shape (threads,)
+        states : ndarray of THREAD_STATE or mapping of its fields, shape (threads,)
 
         Returns
         -------
@@ -101,7 +102,7 @@ class Regions:
         full : str
             Empty, or why the heap is full and which setting to change.
         """
-        tpb = len(states) // self.blocks
+        tpb = len(states["need"]) // self.blocks
         slice_cells = self.machine.region_size // tpb
         hungry = np.flatnonzero(states["need"])
         if not hungry.size:

@@ -153,20 +153,22 @@ class CudaMemory(Copies):
                     self._reserve(lambda: self.memory(self.cupy, nbytes, self.numbers), nbytes),
                     lambda at: layout.thread(at) // each,
                 )
-            buffer.twin, buffer.room = made, nbytes
+            buffer.twin, buffer.room, buffer.clean = made, nbytes, nbytes
             self._cover(buffer)
             self.spread = weakref.ref(made)
             return
         wanted = least = nbytes
         if layout is not None:  # of others nobody says beforehand where they are written
             wanted, least = self._wanted(nbytes, buffer.extent), min(nbytes, -(-buffer.extent // 8) * 8)
+        make = self._zeros if layout is None else self._empty
         try:
-            buffer.twin = self._zeros(wanted)
+            buffer.twin = make(wanted)
         except DeviceFailed:
             if least == wanted:
                 raise
-            wanted, buffer.twin = least, self._zeros(least)
-        buffer.room = wanted
+            wanted, buffer.twin = least, make(least)
+        buffer.room, buffer.clean = wanted, wanted if layout is None else 0
+        self._cleanse(buffer)
 
     def _wanted(self, nbytes: int, used: int) -> int:
         """Return how much memory to take for a buffer of which so much is in use: for all of it, if most stays free."""
@@ -182,6 +184,18 @@ class CudaMemory(Copies):
         with self.gpus[0], self.stream:
             return self._reserve(lambda: self.cupy.zeros(nbytes, np.uint8), nbytes)
 
+    def _empty(self, nbytes: int) -> Any:
+        with self.gpus[0], self.stream:
+            return self._reserve(lambda: self.cupy.empty(nbytes, np.uint8), nbytes)
+
+    def _cleanse(self, buffer: CudaBuffer) -> None:
+        """Zero what comes into use of a twin, and as much again."""
+        if buffer.extent > buffer.clean:
+            stop = min(max(_rounded(buffer.extent), 2 * buffer.clean), buffer.room)
+            with self.gpus[0]:
+                (buffer.twin.data + buffer.clean).memset_async(0, stop - buffer.clean, self.stream)
+            buffer.clean = stop
+
     def _cover(self, buffer: CudaBuffer) -> None:
         """Let the twin hold what is in use."""
         twin, extent = buffer.twin, buffer.extent
@@ -189,6 +203,8 @@ class CudaMemory(Copies):
             self._reserve(lambda: twin.cover(extent), extent)
         elif extent > buffer.room:
             self._enlarge(buffer, extent)
+        else:
+            self._cleanse(buffer)
 
     def _enlarge(self, buffer: CudaBuffer, nbytes: int) -> None:
         """Move a twin into larger memory, from the GPU to the GPU; through the host if there is no room for both."""
@@ -204,8 +220,8 @@ class CudaMemory(Copies):
 
     def _put(self, buffer: CudaBuffer, twin: Any, room: int) -> None:
         """Move what a buffer has on the GPU into other memory there."""
-        self._across(twin, buffer.twin, min(room, buffer.room))
-        buffer.twin, buffer.room = twin, room
+        self._across(twin, buffer.twin, min(room, buffer.clean))
+        buffer.twin, buffer.room, buffer.clean = twin, room, room
         self.moves += 1
 
     def grown(self, buffer: Any, nbytes: int, kept: int | None = None) -> Any:
@@ -214,8 +230,9 @@ class CudaMemory(Copies):
         kept = min(len(buffer), nbytes) if kept is None else kept
         if isinstance(buffer, CudaBuffer) and buffer.is_away:
             made.twin = self._zeros(-(-nbytes // 8) * 8)
-            made.room, made.keeper, made.is_away = -(-nbytes // 8) * 8, self, True
-            self._across(made.twin, buffer.twin, min(kept, buffer.room))
+            made.room = made.clean = -(-nbytes // 8) * 8
+            made.keeper, made.is_away = self, True
+            self._across(made.twin, buffer.twin, min(kept, buffer.clean))
             self._drop(buffer)
         else:
             view(made, np.uint8)[:kept] = view(buffer, np.uint8)[:kept]
@@ -224,7 +241,7 @@ class CudaMemory(Copies):
     def _drop(self, buffer: CudaBuffer) -> None:
         if isinstance(buffer.twin, Spread):
             buffer.twin.close()
-        buffer.twin, buffer.room, buffer.is_away = None, 0, False
+        buffer.twin, buffer.room, buffer.clean, buffer.is_away = None, 0, 0, False
         self.moves += 1
 
     # ---- what is in use, and where it belongs
