@@ -29,6 +29,9 @@ WHOLE_BYTES: Final = 64 << 20
 PAGE: Final = 2 << 20
 """Bytes to whose multiples larger ones grow."""
 
+TRIMMED_BYTES: Final = 1 << 30
+"""Heaps up to so much in use move to memory of their size when their run is over: in a millisecond at most."""
+
 _resting: weakref.WeakSet[CudaBuffer] = weakref.WeakSet()
 """Heaps of runs that are over, of all devices of this process: they lie on the GPU until somebody needs the room."""
 
@@ -96,9 +99,9 @@ class CudaMemory(Copies):
         keep(buffer, nbytes)
 
     def _trim(self, buffer: CudaBuffer) -> None:
-        """Give back the memory of a twin that has not come into use, if most has not."""
+        """Give back the memory of a twin that has not come into use, if most has not, and what has is soon copied."""
         size = _rounded(buffer.extent)
-        if 2 * size < buffer.room and not isinstance(buffer.twin, Spread):
+        if size <= TRIMMED_BYTES and 2 * size < buffer.room and not isinstance(buffer.twin, Spread):
             try:
                 self._put(buffer, self._zeros(size), size)
             except DeviceFailed:

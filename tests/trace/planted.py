@@ -180,6 +180,13 @@ def a_fresh_entry_away_from_its_cell(forgery: Forgery) -> Place:
     return forgery.where(p, at)
 
 
+@plant("idle", "fresh entries are dealt in turn, to the owner of their cell, or to idle threads")
+def a_fresh_entry_past_an_idle_thread(forgery: Forgery) -> Place:
+    p, at = next((p, at) for p, at in forgery.find(origin=ORIGIN["fresh"]) if p > 3 and last_of_pass(forgery, p, at))
+    forgery.events[p]["thread"][at] = 9
+    return forgery.where(p, at)
+
+
 @plant("block", "tasks that come to a block are dealt in turn")
 def a_hop_to_the_wrong_lane(forgery: Forgery) -> Place:
     p, at = next(
