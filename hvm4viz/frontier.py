@@ -111,6 +111,7 @@ class Frontier:
         self._serial_join = SerialJoin(store)
         self._has_forks = bool(flags & abi.PARAM_FORK)
         self._joins_on_grid = store.joins_on_grid
+        self._goes_on = self._joins_on_grid and device.is_ordered and store.shadow is None
         self._grid_join: GridJoin | None = None  # made for the first pass that needs it
         self._space = Workspace(store, flags=flags)
         self._look()
@@ -306,7 +307,7 @@ class Frontier:
         if self.store.shadow is not None:
             self.store.shadow.start(self.store.now, in_use * self.machine.region_size)
         batch = self.batch if self.batch is not None and width == 1 and not sums[2] and self.batch.is_ready else None
-        goes_on = way.is_away and self._joins_on_grid and self.feed is None and self.store.shadow is None
+        goes_on = way.is_away and self._goes_on and self.feed is None
         begun = time.perf_counter_ns()
         if batch is None:
             handle = way.function(self.machine.threads, *self._space.step_args[turn])

@@ -114,6 +114,11 @@ class Device(Protocol):
         return False
 
     @property
+    def is_ordered(self) -> bool:
+        """Whether a dispatch begins only when those before it are over, so that nobody has to wait between them."""
+        return False
+
+    @property
     def tailors(self) -> bool:
         """Whether a machine of one thread gets a text of its own (``Kernel.alone``): where compiling is quick."""
         return False
