@@ -9,7 +9,6 @@ import pytest
 from numpy.typing import NDArray
 
 from hvm4viz.trace import changes
-from hvm4viz.trace.changes import Changes
 from hvm4viz.trace.columns import TABLES, Ragged
 
 CELLS = TABLES["cells"]
@@ -51,42 +50,34 @@ def listed(rows: Ragged) -> Listed:
     return [list(zip(keys[a:b], words[a:b], strict=True)) for a, b in pairwise(ends)]
 
 
-@pytest.mark.parametrize("is_each", [False, True])
-@pytest.mark.parametrize("words", [1, 300, 1 << 17])
+@pytest.mark.parametrize("size", [1, 1200, 1 << 19])
 @pytest.mark.parametrize("seed", range(4))
-def test_windows_find_what_single_comparisons_find(
-    monkeypatch: pytest.MonkeyPatch, seed: int, words: int, *, is_each: bool
-) -> None:
-    monkeypatch.setattr(changes, "WINDOW_WORDS", words)
+def test_windows_find_what_single_comparisons_find(monkeypatch: pytest.MonkeyPatch, seed: int, size: int) -> None:
+    monkeypatch.setattr(changes, "WINDOW_BYTES", size)
+    tables = random_tables(np.random.default_rng(seed), 200)
+    told = [table.tobytes() for table in tables]
+    before = np.array([7, 0, 1], np.uint32)
+    assert listed(changes.changes(told, before.tobytes(), CELLS)) == expected(tables, before)
+    assert listed(changes.changes(told, b"", CELLS)) == expected(tables, before[:0])
+    told = [table if any(table) else b"" for table in told]
+    assert listed(changes.contents(told, CELLS)) == expected(tables, None)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_some_tables_after_the_others_change_what_all_at_once_change(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    tables = random_tables(rng, 200)
-    before = None if is_each else np.array([7, 0, 1], np.uint32)
-    wanted = expected(tables, before)
-    kept = Changes(CELLS, 5, before)
-    first = 5
-    for index, table in enumerate(tables, 5):
-        kept.put(index, table)
-        if rng.random() < 0.1:
-            kept.put(index, table)  # an interrupt came before the pass was told of: it is put once more
-        if rng.random() < 0.05:
-            assert listed(kept.rows(first, index + 1)) == wanted[first - 5 : index - 4]
-            if rng.random() < 0.5:  # else: an interrupt came before they were forgotten
-                kept.forget(index + 1)
-            first = index + 1
-    assert listed(kept.rows(first, 205)) == wanted[first - 5 :]
+    told = [table.tobytes() for table in random_tables(rng, 60)]
+    cut = int(rng.integers(1, 60))
+    parts = changes.changes(told[:cut], b"", CELLS), changes.changes(told[cut:], told[cut - 1], CELLS)
+    assert listed(parts[0]) + listed(parts[1]) == listed(changes.changes(told, b"", CELLS))
 
 
-def test_a_pass_put_twice_counts_as_the_last_time() -> None:
-    kept = Changes(CELLS, 0, np.zeros(4, np.uint32))
-    kept.put(0, np.array([1, 2, 3, 4], np.uint32))
-    kept.put(0, np.array([1, 0, 0, 0], np.uint32))
-    kept.put(1, np.array([1, 5, 0, 0], np.uint32))
-    assert listed(kept.rows(0, 2)) == [[(0, 1)], [(1, 5)]]
+def test_a_table_that_went_on_with_zeros_may_be_compared_with_a_shorter_one() -> None:
+    told = np.array([7, 5], np.uint32).tobytes()
+    assert listed(changes.changes([told], np.array([7, 0, 0], np.uint32).tobytes(), CELLS)) == [[(1, 5)]]
 
 
-@pytest.mark.parametrize("width", [1, 1_000, 300_000])
-def test_tables_take_no_more_memory_however_many_passes_there_are(width: int) -> None:
-    kept = Changes(CELLS, 0, np.zeros(0, np.uint32))
-    for index in range(150):
-        kept.put(index, np.zeros(width, np.uint32))
-    assert kept._state.window.size <= changes.WINDOW_WORDS + 2 * (width + width // 4 + 64)
+@pytest.mark.parametrize("told", [[], [b""], [b"", b"", bytes(8)]])
+def test_no_table_changes_nothing(told: list[bytes]) -> None:
+    assert listed(changes.changes(told, b"", CELLS)) == [[] for _ in told]
+    assert listed(changes.contents(told, CELLS)) == [[] for _ in told]
