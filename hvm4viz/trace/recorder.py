@@ -13,7 +13,7 @@ import numpy as np
 from hvm4viz.errors import TraceError
 from hvm4viz.events import EVENT, RESUMABLE, PassRecord, RunEnd, RunHeader
 from hvm4viz.settings import parse_size
-from hvm4viz.trace.changes import changes, contents
+from hvm4viz.trace.changes import Changes, Contents, Noted, changes, contents
 from hvm4viz.trace.columns import (
     ALL_TABLES,
     FULL_TABLES,
@@ -48,9 +48,6 @@ CHUNK_BYTES: Final = 1 << 20
 LONGER: Final = 8
 """How much more is pending where nothing is written: gathering has a price of its own."""
 
-TABLE_BYTES: Final = 8 << 20
-"""Pending bytes of the tables of regions at which passes are gathered, whatever else is pending."""
-
 CHUNK_PASSES: Final = 4096
 """Pending passes at which they are gathered into a chunk (and written)."""
 
@@ -59,8 +56,8 @@ FLUSH_S: Final = 0.2
 
 _Pending = tuple[
     int,
-    bytes,
-    bytes,
+    Noted,
+    Noted,
     bytes,
     Part,
     tuple[tuple[int, int], ...],
@@ -68,8 +65,8 @@ _Pending = tuple[
     *tuple[int, ...],
 ]
 """A pass: number, cells and remote writes of all regions, rules, events, regions given; at ``full`` its operations,
-changed cells, image and state; its row. It is what the machine told, as bytes: the columns are made of many passes at
-once, and of most runs never."""
+changed cells, image and state; its row. It is what the machine told: columns are made of many passes at once, and of
+most runs never."""
 
 _NOTHING: Final = (b"", b"", b"", b"")
 
@@ -129,12 +126,11 @@ class Recorder:
         self._keyframes: Keyframes | None = None
         self._machine: Watched | None = None
         self._final_state = b""
-        self._cells = b""
-        self._no_remote = b""
-        self._table_bytes = 0
-        # Cells of all regions before the first pass that is not in a chunk yet, by its number; while passes are being
-        # gathered, before the first one behind them, too: so an interrupt finds what belongs to the chunks it meets.
-        self._before = {0: b""}
+        self._cells = Changes(np.empty(0, np.uint32))
+        self._remote = Contents()
+        # What was noted of the cells before the first pass that is in no chunk yet, by its number; while passes are
+        # gathered, before the first one behind them, too: what an interrupt leaves goes with the chunks it leaves.
+        self._before: dict[int, Noted] = {0: b""}
         self._devices: dict[str, int] = {}
         self._flushed_at = time.monotonic()
         self._trace: Trace | None = None
@@ -147,7 +143,9 @@ class Recorder:
             self._bytes = sum(map(_size, prior.chunks))
             self._keep = self._keep and not prior.is_cut
             if prior.n_passes:
-                self._before = {_end_of(self._chunks): prior.cells.at(-1).astype(np.uint32).tobytes()}
+                cells = prior.cells.at(-1).astype(np.uint32)
+                self._cells = Changes(cells)
+                self._before = {_end_of(self._chunks): cells.tobytes()}
             self._devices = {name: number for number, name in enumerate(prior.devices)}
 
     def watch(self, machine: Watched) -> None:
@@ -179,7 +177,7 @@ class Recorder:
         device = self._devices.get(record.device)
         if device is None:
             device = self._devices.setdefault(record.device, len(self._devices))
-        events, cells, remote = record.events, record.cells.tobytes(), record.remote.tobytes()
+        events, cells = record.events, self._cells.note(record.cells)
         size, more = events.nbytes + PASS_BYTES, None
         if self._keep:
             more = self._more(record) if self.level == "full" else None
@@ -191,23 +189,12 @@ class Recorder:
         is_large = size > (most if self._keep else CHUNK_BYTES)
         if is_large:
             self._seal()
-        if cells == self._cells:
-            cells = self._cells  # one copy serves all passes that take no cells
-        else:
-            self._cells = cells
-            self._table_bytes += len(cells)
-        if len(remote) != len(self._no_remote):
-            self._no_remote = bytes(len(remote))
-        if remote == self._no_remote:
-            remote = b""
-        else:
-            self._table_bytes += len(remote)
         # A pass enters by one append, so that an interrupt cannot leave half of it.
         self._pending.append(
             (
                 record.index,
                 cells,
-                remote,
+                self._remote.note(record.remote),
                 record.rules.tobytes(),
                 events.tobytes() if self._keep or not is_large else np.ascontiguousarray(events),
                 record.given,
@@ -221,13 +208,13 @@ class Recorder:
                 record.host_ns,
             )
         )
+        self._cells.take(cells)
         self._pending_bytes += size
         if self._keep:
             self._bytes += size
         if (
             is_large
             or self._pending_bytes > most
-            or self._table_bytes > TABLE_BYTES
             or len(self._pending) >= CHUNK_PASSES
             or (self._writer and (self._sync or time.monotonic() - self._flushed_at > FLUSH_S))
         ):
@@ -300,7 +287,6 @@ class Recorder:
         self._chunks += more[len(last) :]
         self._pending = []
         self._before = behind
-        self._table_bytes = 0
         self._pending_bytes = 0
         self._trace = None
         self._write()
@@ -330,7 +316,7 @@ def _end_of(chunks: Sequence[Chunk]) -> int:
 def _all_of(
     chunks: tuple[Chunk, ...],
     pending: list[_Pending],
-    before: dict[int, bytes],
+    before: dict[int, Noted],
     region_size: int,
     level: Level,
     *,
@@ -343,7 +329,7 @@ def _all_of(
     return (*chunks, _chunk(first, rest, before[first], region_size, level, kept=kept)) if rest else chunks
 
 
-def _chunk(first: int, pending: list[_Pending], before: bytes, region_size: int, level: Level, *, kept: bool) -> Chunk:
+def _chunk(first: int, pending: list[_Pending], before: Noted, region_size: int, level: Level, *, kept: bool) -> Chunk:
     _, cells, remote, rules, events, given, more, *columns = zip(*pending, strict=True)
     n_rows = len(pending)
     rows = np.empty(n_rows, ROW)

@@ -40,7 +40,6 @@ UNITS = {"": 1, "Mi": 1 << 20, "MiB": 1 << 20, "GiB": 1 << 30}
         ("Result lines above # Mi characters", writer, "LINES_CHARS_MAX"),
         ("pass that ends # s after the last write", recorder, "FLUSH_S"),
         ("after the last write, at # MiB", recorder, "CHUNK_BYTES"),
-        ("at # MiB of the tables of regions", recorder, "TABLE_BYTES"),
         ("and at # passes; each batch", recorder, "CHUNK_PASSES"),
         ("An image is due # passes", keyframes, "EVERY_PASSES"),
         ("passes or # MiB of changes", keyframes, "EVERY_BYTES"),

@@ -144,27 +144,6 @@ def test_a_pass_wider_than_a_chunk(monkeypatch: pytest.MonkeyPatch) -> None:
         assert dense(trace) == dense(record(wide_passes([5, 5, 500, 5])))
 
 
-@pytest.mark.parametrize("level", ["events", "counts"])
-def test_tables_of_regions_wait_only_up_to_their_bound(monkeypatch: pytest.MonkeyPatch, level: Any) -> None:
-    passes = list(wide_passes([1] * 40))
-    whole = record(passes, level=level)
-    monkeypatch.setattr(recorder, "TABLE_BYTES", 10 * passes[0].cells.nbytes)
-    trace = record(passes, level=level)
-    assert len(whole.chunks) == 1
-    assert max(chunk.n_passes for chunk in trace.chunks) <= 11
-    assert dense(trace) == dense(whole)
-
-
-def test_tables_that_stay_as_they_are_are_kept_once() -> None:
-    kept = Recorder("counts")
-    kept.begin(header())
-    first = one_pass(0, [event(1)], remote=np.zeros(8, np.uint32))
-    for index in range(10):
-        kept.on_pass(dataclasses.replace(first, index=index))
-    assert kept._table_bytes == first.cells.nbytes
-    assert [kept.trace.cells.at(index).tolist() for index in (0, 9)] == [first.cells.tolist()] * 2
-
-
 def test_an_interrupt_between_the_steps_of_gathering_loses_and_doubles_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     kept = Recorder()
     kept.begin(header())
