@@ -1,110 +1,141 @@
-"""Tables of one word a region, pass after pass: which words each pass changed."""
+"""Tables of one word a region, pass after pass: which words each pass changed.
+
+A narrow table is kept as it is, and compared with the one before when columns are made of many passes. Of a wide one
+the changes are looked for at once: they take less memory, and fresh memory costs more than looking.
+"""
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hvm4viz.trace.columns import Ragged, join
+from hvm4viz.trace.columns import Ragged, ragged, records
 
-WINDOW_PASSES: Final = 64
-"""Most passes whose tables are compared at once."""
+WIDE: Final = 256
+"""Words from which on a table is wide."""
 
-WINDOW_WORDS: Final = 1 << 17
-"""Most words of these tables, unless one alone has more: a cache holds them."""
+WINDOW_BYTES: Final = 1 << 19
+"""Most bytes of narrow tables that are compared at once: a cache holds them."""
 
-_WIDTH: Final = 256
-"""Words of the first tables: regions are given by twos, and a wider table makes a new window."""
+Noted = bytes | tuple[NDArray[np.int64], NDArray[np.uint32]]
+"""What is kept of a pass: the words of a narrow table, or where a wide one has changed and what it holds there."""
 
-
-class _State(NamedTuple):
-    base: int
-    """First pass in the window."""
-    window: NDArray[np.uint32]
-    """A row a pass, behind the table before them all."""
-    spare: NDArray[np.uint32] | None
-    """Memory of the window before, to be used again."""
-    done: tuple[Ragged | NDArray[np.uint32], ...]
-    """What passes before the window changed, or their windows: those that were too narrow are compared when asked."""
+_Found = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint32]]
+"""Row (pass), region and word of each change, in this order."""
 
 
 class Changes:
-    """Find out what changed, for many passes at once and in memory that is used again: fresh pages cost more.
-
-    An interrupt between any two steps loses nothing: a state is made whole before it replaces the one before, and a
-    pass that is put twice counts once.
+    """Notes what becomes of a table that never gets narrower; a longer one goes on with zeros before.
 
     Parameters
     ----------
-    dtype : numpy.dtype
-        Records (region, word) of a change.
-    first : int
-        First pass.
-    before : ndarray of uint32, optional
-        Table before it; shorter tables go on with zeros. If None, each pass is compared with zeros.
+    before : ndarray of uint32
+        The table before the first pass.
     """
 
-    def __init__(self, dtype: np.dtype[np.void], first: int, before: NDArray[np.uint32] | None) -> None:
-        self._dtype = dtype
-        self._is_each = before is None
-        table = np.empty(0, np.uint32) if before is None else before
-        self._state = _State(first, _window(table.size), None, ())
-        _fill(self._state.window[0], table)
+    def __init__(self, before: NDArray[np.uint32]) -> None:
+        self._table = before.tobytes()
+        self._words = np.empty(0, np.uint32)
 
-    def put(self, index: int, table: NDArray[np.uint32]) -> None:
-        """Take the table behind a pass: the next one, or again the one put last; tables never get narrower."""
-        state = self._state
-        if index - state.base >= len(state.window) - 1 or table.size > state.window.shape[1]:
-            state = self._state = self._next(state, index, table.size)
-        _fill(state.window[index - state.base + 1], table)
+    def note(self, table: NDArray[np.uint32]) -> Noted:
+        """Note the table of the next pass; it is that of the last one from ``take`` on."""
+        if table.size < WIDE:
+            now = table.tobytes()
+            return self._table if now == self._table else now  # one copy serves all passes that change nothing
+        words = self._words
+        if words.size < table.size:
+            known = words if words.size else np.frombuffer(self._table, np.uint32)
+            words = self._words = np.zeros(max(2 * table.size, known.size), np.uint32)
+            words[: known.size] = known
+        at = (table != words[: table.size]).nonzero()[0]
+        return at, table[at]
 
-    def rows(self, first: int, end: int) -> Ragged:
-        """Return what passes ``first`` to ``end`` changed; none of them is forgotten."""
-        state = self._state
-        parts = (*state.done, state.window[: end - state.base + 1])
-        found = join([part if isinstance(part, Ragged) else self._listed(part) for part in parts], self._dtype)
-        known = found.offsets.size - 1
-        if known == end - first:
-            return found
-        offsets = found.offsets[known - (end - first) :]
-        return Ragged(offsets - offsets[0], found.records(self._dtype, int(offsets[0])))
-
-    def forget(self, end: int) -> None:
-        """Let go of the passes before ``end``, the last that was put and those before it."""
-        self._state = self._next(self._state, end, 0)._replace(done=())
-
-    def _next(self, state: _State, index: int, width: int) -> _State:
-        """Return the state whose window begins with a pass."""
-        filled = state.window[: index - state.base + 1]
-        if width > filled.shape[1]:  # rarely, since widths double: what is filled is kept as it is
-            window, spare, more = _window(max(min(2 * width, WINDOW_WORDS), width + width // 4)), None, filled
+    def take(self, noted: Noted) -> None:
+        """Take over what has been noted, once it is kept."""
+        if isinstance(noted, bytes):
+            self._table = noted
         else:
-            window = _window(filled.shape[1]) if state.spare is None else state.spare
-            spare, more = state.window, self._listed(filled)
-        _fill(window[0], filled[-1])
-        return _State(index, window, spare, (*state.done, more))
-
-    def _listed(self, filled: NDArray[np.uint32]) -> Ragged:
-        before, now = filled[:-1], filled[1:]
-        n_rows, width = now.shape
-        changed = now != (0 if self._is_each else before)
-        # Few are: look for them by eights.
-        eights = np.flatnonzero(changed.reshape(-1).view(np.uint64))
-        at = (8 * eights[:, np.newaxis] + np.arange(8)).reshape(-1)
-        row, column = np.divmod(at[changed.reshape(-1)[at]], width)
-        offsets = np.zeros(n_rows + 1, np.int64)
-        np.cumsum(np.bincount(row, minlength=n_rows), out=offsets[1:])
-        key, word = self._dtype.names or ("", "")
-        return Ragged(offsets, {key: column.astype(np.uint32), word: now[row, column]})
+            self._words[noted[0]] = noted[1]
 
 
-def _window(width: int) -> NDArray[np.uint32]:
-    width = max(-(-width // 64) * 64, _WIDTH)
-    return np.empty((min(WINDOW_PASSES, max(1, WINDOW_WORDS // width)) + 1, width), np.uint32)
+class Contents:
+    """Notes what a table holds that is not zero, whatever it held before."""
+
+    def __init__(self) -> None:
+        self._zeros = b""
+
+    def note(self, table: NDArray[np.uint32]) -> Noted:
+        """Note the table of a pass."""
+        if table.size < WIDE:
+            now = table.tobytes()
+            if len(now) != len(self._zeros):
+                self._zeros = bytes(len(now))
+            return b"" if now == self._zeros else now
+        at = (table != 0).nonzero()[0]
+        return at, table[at]
 
 
-def _fill(row: NDArray[np.uint32], table: NDArray[np.uint32]) -> None:
-    row[: table.size] = table
-    row[table.size :] = 0
+def changes(noted: Sequence[Noted], before: Noted, dtype: np.dtype[np.void]) -> Ragged:
+    """Return as records (region, word) what each pass changed.
+
+    Parameters
+    ----------
+    noted : sequence of Noted
+        What ``Changes`` noted of each pass.
+    before : Noted
+        What it noted of the pass before them, or the table then.
+    dtype : numpy.dtype
+        The records.
+    """
+    return _rows_of(noted, before if isinstance(before, bytes) else b"", dtype)
+
+
+def contents(noted: Sequence[Noted], dtype: np.dtype[np.void]) -> Ragged:
+    """Return as records (region, word) what the table of each pass holds; see ``Contents`` and ``changes``."""
+    return _rows_of(noted, None, dtype)
+
+
+def _rows_of(noted: Sequence[Noted], before: bytes | None, dtype: np.dtype[np.void]) -> Ragged:
+    whole = [(row, table) for row, table in enumerate(noted) if isinstance(table, bytes) and table]
+    wide = [(row, *table) for row, table in enumerate(noted) if not isinstance(table, bytes)]
+    parts = [_NONE, *_compared(whole, before)]  # wide tables are behind the narrow ones: none gets narrower
+    if wide:
+        rows, columns, words = zip(*wide, strict=True)
+        lengths = [column.size for column in columns]
+        parts.append((np.repeat(np.array(rows, np.int64), lengths), np.concatenate(columns), np.concatenate(words)))
+    row, column, word = (np.concatenate(each) for each in zip(*parts, strict=True))
+    key, value = dtype.names or ("", "")
+    return ragged(row, len(noted), records(dtype, **{key: column, value: word}))
+
+
+def _compared(tables: Sequence[tuple[int, bytes]], before: bytes | None) -> Iterator[_Found]:
+    """Compare the tables of some rows, each with the one before it; or with zeros, if ``before`` is None."""
+    for start, stop in _windows([len(table) for _, table in tables]):
+        rows, some = zip(*tables[start:stop], strict=True)
+        size = len(some[0])
+        if before is None:
+            now = np.frombuffer(b"".join(some), np.uint32)
+            at = (now != 0).nonzero()[0]
+        else:
+            words = np.frombuffer(b"".join((before[:size].ljust(size, b"\0"), *some)), np.uint32)
+            now = words[size // 4 :]
+            at = (now != words[: now.size]).nonzero()[0]
+            before = some[-1]
+        row, column = np.divmod(at, size // 4)
+        yield np.array(rows, np.int64)[row], column, now[at]
+
+
+def _windows(sizes: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Cut tables into runs of one size, of as many as are compared at once."""
+    start = 0
+    while start < len(sizes):
+        most = min(start + max(1, WINDOW_BYTES // sizes[start]), len(sizes))
+        stop = next((at for at in range(start + 1, most) if sizes[at] != sizes[start]), most)
+        yield start, stop
+        start = stop
+
+
+_NONE: Final[_Found] = (np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.uint32))

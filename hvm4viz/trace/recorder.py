@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Final, Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hvm4viz.errors import TraceError
 from hvm4viz.events import EVENT, RESUMABLE, PassRecord, RunEnd, RunHeader
 from hvm4viz.settings import parse_size
-from hvm4viz.trace.changes import Changes
+from hvm4viz.trace.changes import Changes, Contents, Noted, changes, contents
 from hvm4viz.trace.columns import (
     ALL_TABLES,
     FULL_TABLES,
@@ -46,7 +46,7 @@ CHUNK_BYTES: Final = 1 << 20
 """Pending bytes at which passes are gathered into a chunk (and written)."""
 
 LONGER: Final = 8
-"""How much more is pending where events are kept and nothing is written: gathering has a price of its own."""
+"""How much more is pending where nothing is written: gathering has a price of its own."""
 
 CHUNK_PASSES: Final = 4096
 """Pending passes at which they are gathered into a chunk (and written)."""
@@ -56,13 +56,17 @@ FLUSH_S: Final = 0.2
 
 _Pending = tuple[
     int,
-    tuple[int, ...],
-    Part,
+    Noted,
+    Noted,
     bytes,
+    Part,
     tuple[tuple[int, int], ...],
     tuple[Part, Part, Part, Part] | None,
+    *tuple[int, ...],
 ]
-"""A pass: number, row, events, rules, regions given; at ``full`` its operations, changed cells, image and state."""
+"""A pass: number, cells and remote writes of all regions, rules, events, regions given; at ``full`` its operations,
+changed cells, image and state; its row. It is what the machine told: columns are made of many passes at once, and of
+most runs never."""
 
 _NOTHING: Final = (b"", b"", b"", b"")
 
@@ -122,8 +126,11 @@ class Recorder:
         self._keyframes: Keyframes | None = None
         self._machine: Watched | None = None
         self._final_state = b""
-        self._prior_cells = np.empty(0, np.uint32)
-        self._regions: _Regions | None = None
+        self._cells = Changes(np.empty(0, np.uint32))
+        self._remote = Contents()
+        # What was noted of the cells before the first pass that is in no chunk yet, by its number; while passes are
+        # gathered, before the first one behind them, too: what an interrupt leaves goes with the chunks it leaves.
+        self._before: dict[int, Noted] = {0: b""}
         self._devices: dict[str, int] = {}
         self._flushed_at = time.monotonic()
         self._trace: Trace | None = None
@@ -136,7 +143,9 @@ class Recorder:
             self._bytes = sum(map(_size, prior.chunks))
             self._keep = self._keep and not prior.is_cut
             if prior.n_passes:
-                self._prior_cells = prior.cells.at(-1).astype(np.uint32)
+                cells = prior.cells.at(-1).astype(np.uint32)
+                self._cells = Changes(cells)
+                self._before = {_end_of(self._chunks): cells.tobytes()}
             self._devices = {name: number for number, name in enumerate(prior.devices)}
 
     def watch(self, machine: Watched) -> None:
@@ -168,44 +177,44 @@ class Recorder:
         device = self._devices.get(record.device)
         if device is None:
             device = self._devices.setdefault(record.device, len(self._devices))
-        events = record.events
-        size = events.nbytes + PASS_BYTES
-        more = self._more(record) if self._keep and self.level == "full" else None
-        if more is not None:
-            size += sum(map(nbytes_of, more))
-        if self._keep and self._bytes + size > self.limit_bytes:
+        events, cells = record.events, self._cells.note(record.cells)
+        size, more = events.nbytes + PASS_BYTES, None
+        if self._keep:
+            more = self._more(record) if self.level == "full" else None
+            size += sum(map(nbytes_of, more)) if more else 0
+            if self._bytes + size > self.limit_bytes:
+                self._seal()
+                self._keep, more = False, None
+        most = CHUNK_BYTES if self._writer else LONGER * CHUNK_BYTES
+        is_large = size > (most if self._keep else CHUNK_BYTES)
+        if is_large:
             self._seal()
-            self._keep = False
-        most = CHUNK_BYTES * (LONGER if self._keep and self._writer is None else 1)
-        if size > most:
-            self._seal()
-        if self._regions is None:
-            self._regions = _Regions(record.index, self._prior_cells)
-        self._regions.cells.put(record.index, record.cells)
-        self._regions.remote.put(record.index, record.remote)
         # A pass enters by one append, so that an interrupt cannot leave half of it.
         self._pending.append(
             (
                 record.index,
-                (
-                    record.frontier,
-                    record.interactions,
-                    record.longest,
-                    record.parked,
-                    device,
-                    record.device_ns,
-                    record.host_ns,
-                ),
-                events.tobytes() if self._keep or size <= most else np.ascontiguousarray(events),
+                cells,
+                self._remote.note(record.remote),
                 record.rules.tobytes(),
+                events.tobytes() if self._keep or not is_large else np.ascontiguousarray(events),
                 record.given,
-                more if self._keep else None,
+                more,
+                record.frontier,
+                record.interactions,
+                record.longest,
+                record.parked,
+                device,
+                record.device_ns,
+                record.host_ns,
             )
         )
+        self._cells.take(cells)
         self._pending_bytes += size
-        self._bytes += size if self._keep else PASS_BYTES
+        if self._keep:
+            self._bytes += size
         if (
-            self._pending_bytes > most
+            is_large
+            or self._pending_bytes > most
             or len(self._pending) >= CHUNK_PASSES
             or (self._writer and (self._sync or time.monotonic() - self._flushed_at > FLUSH_S))
         ):
@@ -256,7 +265,7 @@ class Recorder:
                 self._header,
                 self._end,
                 # What is pending when a run is over is gathered once somebody looks: most runs are never looked at.
-                partial(_all_of, done, self._pending[:], self._regions, self._region_size, self.level, kept=self._keep),
+                partial(_all_of, done, self._pending[:], self._before, self._region_size, self.level, kept=self._keep),
                 level=self.level,
                 devices=tuple(self._devices),
                 final_state=self._final_state,
@@ -272,11 +281,12 @@ class Recorder:
         if not self._pending:
             return
         last = tuple(self._chunks[-1:])
-        more = _all_of(last, self._pending, self._regions, self._region_size, self.level, kept=self._keep)
+        more = _all_of(last, self._pending, self._before, self._region_size, self.level, kept=self._keep)
+        behind = {self._pending[-1][0] + 1: self._pending[-1][1]}
+        self._before = self._before | behind
         self._chunks += more[len(last) :]
-        if self._regions is not None:
-            self._regions.forget(self._pending[-1][0] + 1)
         self._pending = []
+        self._before = behind
         self._pending_bytes = 0
         self._trace = None
         self._write()
@@ -299,22 +309,14 @@ class Recorder:
         self._flushed_at = time.monotonic()
 
 
-class _Regions:
-    """Which regions' counts the pending passes changed: cells in use, and cells written remotely."""
-
-    def __init__(self, first: int, cells: NDArray[np.uint32]) -> None:
-        self.cells = Changes(TABLES["cells"], first, cells)
-        self.remote = Changes(TABLES["remote"], first, None)
-
-    def forget(self, end: int) -> None:
-        self.cells.forget(end)
-        self.remote.forget(end)
+def _end_of(chunks: Sequence[Chunk]) -> int:
+    return chunks[-1].first + chunks[-1].n_passes if chunks else 0
 
 
 def _all_of(
     chunks: tuple[Chunk, ...],
     pending: list[_Pending],
-    regions: _Regions | None,
+    before: dict[int, Noted],
     region_size: int,
     level: Level,
     *,
@@ -322,18 +324,17 @@ def _all_of(
 ) -> tuple[Chunk, ...]:
     """Return the chunks with what is pending gathered into one more."""
     # An interrupt may have come between gathering and forgetting, the last time: leave out what is gathered already.
-    first = chunks[-1].first + chunks[-1].n_passes if chunks else 0
+    first = _end_of(chunks)
     rest = [item for item in pending if item[0] >= first]
-    if not rest or regions is None:
-        return chunks
-    return (*chunks, _chunk(first, rest, regions, region_size, level, kept=kept))
+    return (*chunks, _chunk(first, rest, before[first], region_size, level, kept=kept)) if rest else chunks
 
 
-def _chunk(
-    first: int, pending: list[_Pending], regions: _Regions, region_size: int, level: Level, *, kept: bool
-) -> Chunk:
-    indices, rows, events, rules, given, more = zip(*pending, strict=True)
+def _chunk(first: int, pending: list[_Pending], before: Noted, region_size: int, level: Level, *, kept: bool) -> Chunk:
+    _, cells, remote, rules, events, given, more, *columns = zip(*pending, strict=True)
     n_rows = len(pending)
+    rows = np.empty(n_rows, ROW)
+    for name, column in zip(ROW.names or (), columns, strict=True):
+        rows[name] = column
     all_events = from_parts(events, EVENT)
     full: dict[str, Ragged] = {}
     if level == "full":
@@ -342,12 +343,12 @@ def _chunk(
     return Chunk(
         first=first,
         kept=kept,
-        rows=np.array(list(rows), ROW),
+        rows=rows,
         tables={
             "outcomes": count_outcomes(all_events),
             "rules": _dense_counts(rules),
-            "cells": regions.cells.rows(indices[0], indices[-1] + 1),
-            "remote": regions.remote.rows(indices[0], indices[-1] + 1),
+            "cells": changes(cells, before, TABLES["cells"]),
+            "remote": contents(remote, TABLES["remote"]),
             "given": from_parts(
                 [np.array(pairs, np.uint32).tobytes() if pairs else b"" for pairs in given], TABLES["given"]
             ),

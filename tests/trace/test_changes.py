@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from hvm4viz.trace import changes
-from hvm4viz.trace.changes import Changes
+from hvm4viz.trace.changes import Changes, Contents, Noted
 from hvm4viz.trace.columns import TABLES, Ragged
 
 CELLS = TABLES["cells"]
@@ -51,42 +51,69 @@ def listed(rows: Ragged) -> Listed:
     return [list(zip(keys[a:b], words[a:b], strict=True)) for a, b in pairwise(ends)]
 
 
-@pytest.mark.parametrize("is_each", [False, True])
-@pytest.mark.parametrize("words", [1, 300, 1 << 17])
+def noted(tables: list[Table], before: Table) -> tuple[list[Noted], list[Noted]]:
+    """Note tables as a recorder does, some of them twice, as if an interrupt had come before they were kept."""
+    cells, remote = Changes(before), Contents()
+    kept: tuple[list[Noted], list[Noted]] = ([], [])
+    for number, table in enumerate(tables):
+        note = [cells.note(table.copy()) for _ in range(1 + number % 3)][-1]
+        kept[0].append(note)
+        kept[1].append(remote.note(table.copy()))
+        cells.take(note)
+    return kept
+
+
+@pytest.mark.parametrize("size", [1, 1200, 1 << 19])
+@pytest.mark.parametrize("wide", [0, 40, changes.WIDE, 1 << 20])
 @pytest.mark.parametrize("seed", range(4))
-def test_windows_find_what_single_comparisons_find(
-    monkeypatch: pytest.MonkeyPatch, seed: int, words: int, *, is_each: bool
+def test_what_is_noted_is_what_single_comparisons_find(
+    monkeypatch: pytest.MonkeyPatch, seed: int, wide: int, size: int
 ) -> None:
-    monkeypatch.setattr(changes, "WINDOW_WORDS", words)
+    monkeypatch.setattr(changes, "WINDOW_BYTES", size)
+    monkeypatch.setattr(changes, "WIDE", wide)
+    tables = random_tables(np.random.default_rng(seed), 200)
+    for before in (np.array([7, 0, 1], np.uint32), np.empty(0, np.uint32)):
+        cells, remote = noted(tables, before)
+        assert listed(changes.changes(cells, before.tobytes(), CELLS)) == expected(tables, before)
+        assert listed(changes.contents(remote, CELLS)) == expected(tables, None)
+
+
+@pytest.mark.parametrize("wide", [0, 40, 1 << 20])
+@pytest.mark.parametrize("seed", range(4))
+def test_some_passes_after_the_others_change_what_all_at_once_change(
+    monkeypatch: pytest.MonkeyPatch, seed: int, wide: int
+) -> None:
+    monkeypatch.setattr(changes, "WIDE", wide)
     rng = np.random.default_rng(seed)
-    tables = random_tables(rng, 200)
-    before = None if is_each else np.array([7, 0, 1], np.uint32)
-    wanted = expected(tables, before)
-    kept = Changes(CELLS, 5, before)
-    first = 5
-    for index, table in enumerate(tables, 5):
-        kept.put(index, table)
-        if rng.random() < 0.1:
-            kept.put(index, table)  # an interrupt came before the pass was told of: it is put once more
-        if rng.random() < 0.05:
-            assert listed(kept.rows(first, index + 1)) == wanted[first - 5 : index - 4]
-            if rng.random() < 0.5:  # else: an interrupt came before they were forgotten
-                kept.forget(index + 1)
-            first = index + 1
-    assert listed(kept.rows(first, 205)) == wanted[first - 5 :]
+    cells, _ = noted(random_tables(rng, 60), np.empty(0, np.uint32))
+    cut = int(rng.integers(1, 60))
+    parts = changes.changes(cells[:cut], b"", CELLS), changes.changes(cells[cut:], cells[cut - 1], CELLS)
+    assert listed(parts[0]) + listed(parts[1]) == listed(changes.changes(cells, b"", CELLS))
 
 
-def test_a_pass_put_twice_counts_as_the_last_time() -> None:
-    kept = Changes(CELLS, 0, np.zeros(4, np.uint32))
-    kept.put(0, np.array([1, 2, 3, 4], np.uint32))
-    kept.put(0, np.array([1, 0, 0, 0], np.uint32))
-    kept.put(1, np.array([1, 5, 0, 0], np.uint32))
-    assert listed(kept.rows(0, 2)) == [[(0, 1)], [(1, 5)]]
+@pytest.mark.parametrize("wide", [0, 1 << 20])
+def test_a_table_before_may_go_on_with_zeros(monkeypatch: pytest.MonkeyPatch, wide: int) -> None:
+    monkeypatch.setattr(changes, "WIDE", wide)
+    before = np.array([7, 0, 0], np.uint32)
+    cells, _ = noted([np.array([7, 5], np.uint32)], before)
+    assert listed(changes.changes(cells, before.tobytes(), CELLS)) == [[(1, 5)]]
 
 
-@pytest.mark.parametrize("width", [1, 1_000, 300_000])
-def test_tables_take_no_more_memory_however_many_passes_there_are(width: int) -> None:
-    kept = Changes(CELLS, 0, np.zeros(0, np.uint32))
-    for index in range(150):
-        kept.put(index, np.zeros(width, np.uint32))
-    assert kept._state.window.size <= changes.WINDOW_WORDS + 2 * (width + width // 4 + 64)
+@pytest.mark.parametrize("wide", [0, 1 << 20])
+def test_what_is_noted_does_not_change_with_the_table(monkeypatch: pytest.MonkeyPatch, wide: int) -> None:
+    monkeypatch.setattr(changes, "WIDE", wide)
+    table = np.array([1, 2], np.uint32)
+    cells, remote = Changes(np.empty(0, np.uint32)).note(table), Contents().note(table)
+    table[:] = 9
+    assert listed(changes.changes([cells], b"", CELLS)) == [[(0, 1), (1, 2)]]
+    assert listed(changes.contents([remote], CELLS)) == [[(0, 1), (1, 2)]]
+
+
+def test_passes_that_change_nothing_share_one_narrow_table() -> None:
+    cells, _ = noted([np.ones(5, np.uint32)] * 10, np.empty(0, np.uint32))
+    assert len({id(table) for table in cells}) == 1
+
+
+def test_no_pass_changes_nothing() -> None:
+    assert listed(changes.changes([], b"", CELLS)) == []
+    assert listed(changes.contents([b"", b""], CELLS)) == [[], []]
