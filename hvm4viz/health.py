@@ -17,12 +17,13 @@ from hvm4viz.device import DeviceInfo
 from hvm4viz.device.compiler import cache_folder, find_compiler, library, wanted_cache
 from hvm4viz.device.metal_facts import METAL_FACTS
 from hvm4viz.diagnosis import Check
-from hvm4viz.errors import DeviceError, Hvm4vizError
+from hvm4viz.errors import DeviceError, DeviceUnavailable, Hvm4vizError
 from hvm4viz.run import run
 
 _PYTHON: Final = (3, 11)
 _PROGRAM: Final = "@main = #Pair{1 + 2, 3}"
 _ANSWER: Final = "#Pair{3,3}"
+_OTHER_CACHE: Final = "export HVM4VIZ_CACHE=/a/folder/of/yours"
 _COMMAND: Final = re.compile(r"[;,(]?\s*(?:run: |`)((?:pip|python3?|export) [^`]*)`?\)?$")
 
 
@@ -69,11 +70,14 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 def compiler() -> Check:
     """Look for what every device needs: the evaluator, and the joins of passes, run on the host."""
+    found = None
     try:
         found = find_compiler()
         library('extern "C" int hvm4viz_doctor() { return 1; }\n')
     except DeviceError as error:
-        return Check("C++ compiler", "FIX", str(error), "pip install ziglang")
+        has_no_place = found is not None and isinstance(error, DeviceUnavailable)
+        fix = _OTHER_CACHE if has_no_place else "pip install ziglang"
+        return Check("C++ compiler", "FIX", str(error), fix)
     return Check("C++ compiler", "ok", " ".join(found.command))
 
 
@@ -82,7 +86,7 @@ def cache() -> Check:
     folder = cache_folder()
     if folder is None:
         detail = f"{wanted_cache()} cannot be written: the kernel is compiled anew in every process"
-        return Check("cache folder", "optional", detail, "export HVM4VIZ_CACHE=/a/folder/of/yours")
+        return Check("cache folder", "optional", detail, _OTHER_CACHE)
     kept = sum(path.stat().st_size for path in folder.glob("kernel-*"))
     return Check("cache folder", "ok", f"{folder}, {kept / 2**20:.1f} MiB of compiled kernels")
 
