@@ -24,6 +24,7 @@ from hvm4viz.evaluate import Evaluator
 from hvm4viz.events import RESUMABLE, Observer, PassRecord, RunEnd, RunHeader
 from hvm4viz.frontier import Frontier
 from hvm4viz.heap import Heap
+from hvm4viz.kernel_text import abi
 from hvm4viz.kernel_text.source import Kernel, kernel
 from hvm4viz.machine import Loop
 from hvm4viz.outcome import Run, Stats, Status
@@ -31,10 +32,12 @@ from hvm4viz.program import Program, parse
 from hvm4viz.progress import progress_for
 from hvm4viz.readback import Term
 from hvm4viz.resume import resume_execution
+from hvm4viz.rules import without_room
 from hvm4viz.settings import Machine
 from hvm4viz.state import State, put_back, take
-from hvm4viz.stops import Stop
+from hvm4viz.stops import Fault, Stop
 from hvm4viz.store import PASSES_MAX, Store
+from hvm4viz.term import Tag, ext_of, tag_of
 
 if TYPE_CHECKING:
     from hvm4viz.trace import Recorder, Trace
@@ -429,9 +432,18 @@ class Execution:
                 f"call primitives; call %{name} outside, or reduce with %nf, which does it on the CPU evaluator"
             )
         if stop.status == "heap_full":
-            return f"{stop.message}; it was at work{where}" if where else stop.message
+            rule = self._starved_rule(fault)
+            return f"{stop.message}; it was at work{rule}{where}" if rule or where else stop.message
         what = stop.message or _ERRORS.get(fault.kind, f"kernel fault {fault.kind}")
         return f"RUNTIME_ERROR: {what}{where}; pass {self.store.passes - 1}, cell {fault.root}"
+
+    def _starved_rule(self, fault: Fault) -> str:
+        """Name the rule that had no room, if the task was to apply one: it may have been making a node instead."""
+        is_closure = tag_of(fault.hand) == Tag.ALO
+        tag = tag_of(int(self._book.code[ext_of(fault.hand)]) if is_closure else fault.hand)
+        frame = _FRAMES.get(fault.frame, "") if fault.is_value else "enter"
+        names = without_room(self.store.kernel.rules, frame, _VALUES.get(tag, ""), is_closure=is_closure)
+        return f" on {' or '.join(names)}" if names else ""
 
     def _primitive(self, place: int) -> str:
         words, prims = self._book.words, self._book.prims
@@ -454,6 +466,9 @@ def carry_out(request: Request, on_result: Callable[[Term], None] | None = None)
         if stop is not None:
             return execution.finish(stop)
 
+
+_VALUES = {**{int(tag): tag.name for tag in Tag}, **dict.fromkeys(range(Tag.C00, Tag.C16 + 1), "CTR")}
+_FRAMES = {tag: name.removeprefix("F_") for name, tag in vars(abi).items() if name.startswith("F_")}
 
 _ERRORS = {
     1: "cannot apply a number (also when no case of a λ{…} matched and it has no default)",
