@@ -218,7 +218,7 @@ class Evaluator(Nodes):
     def _run_pass(self) -> tuple[PassRecord, Stop | None]:
         act, param, io = self._acts[-1], self._param, self._io_view
         param[4] = self.store.now
-        param[5] = auto_fuel(1)
+        param[5] = auto_fuel(1, 1)
         param[9] = self._flags | act.flags
         param[13] = self.store.regions.in_use
         self._room(EVENTS_MAX)

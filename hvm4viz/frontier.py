@@ -30,13 +30,28 @@ PASS_INTERACTIONS: Final = 4_000_000
 FUEL_MIN: Final = 64
 """Least automatic fuel, so that a very wide frontier still does more than it costs to dispatch."""
 
+MANY: Final = 4096
+"""Threads of a machine whose automatic fuel is that of the next two, once its frontier has some width."""
+
+SOME: Final = 32
+"""Entries of such a frontier, at least."""
+
+SPREADING_FUEL, FULL_FUEL = 256, 512
+"""Automatic fuel while less than half of very many threads can have an entry, and from then on; measured on an H200."""
+
 _WORK, _FOUND = 1 << 16, 1 << 12
 _CONTENDED, _PARKED = OUTCOMES.index("contended"), OUTCOMES.index("parked")
 
 
-def auto_fuel(width: int) -> int:
-    """Return the interactions an entry may spend in a pass over ``width`` entries."""
-    return max(FUEL_MIN, PASS_INTERACTIONS // max(width, 1))
+def auto_fuel(width: int, threads: int) -> int:
+    """Return the interactions an entry may spend in a pass over ``width`` entries.
+
+    On a machine of very many threads a pass is to end before most of them have long been idle.
+    """
+    fuel = max(FUEL_MIN, PASS_INTERACTIONS // max(width, 1))
+    if threads < MANY or width < SOME:
+        return fuel
+    return SPREADING_FUEL if 2 * width < threads else FULL_FUEL
 
 
 def settle(store: Store, function: Function, params: Buffer, root: int) -> NDArray[np.uint32]:
@@ -96,6 +111,7 @@ class Frontier:
         self._serial_join = SerialJoin(store)
         self._has_forks = bool(flags & abi.PARAM_FORK)
         self._joins_on_grid = store.joins_on_grid
+        self._goes_on = self._joins_on_grid and device.is_ordered and store.shadow is None
         self._grid_join: GridJoin | None = None  # made for the first pass that needs it
         self._space = Workspace(store, flags=flags)
         self._look()
@@ -195,9 +211,8 @@ class Frontier:
             "was taken over"
         )
 
-    def _check_ran(self) -> None:
+    def _check_ran(self, count: NDArray[np.uint32], done: NDArray[np.uint32]) -> None:
         """Look for threads that did not run, as the join does, before anything of the pass is believed."""
-        count, done = self._state_view["count"], self._state_view["done"]
         lost = int(np.count_nonzero((count > 0) & ((done == 0) | (done > count))))
         if lost:
             raise self._lost(lost)
@@ -269,11 +284,13 @@ class Frontier:
         width, turn, param, sums = self._sum[1], self._turn, self._param, self._sum
         fuel = self.machine.fuel
         if fuel == "auto":
-            fuel = auto_fuel(width)
-        heap_bytes = 8 * self.store.cells_in_use
-        way = self._pace.way(width, is_away=self._is_away, heap_bytes=heap_bytes, fuel=fuel * width)
+            fuel = auto_fuel(width, self.machine.threads)
+        way = self._pace.way(width, is_away=self._is_away, heap_bytes=self._bytes_to_move, fuel=fuel * width)
         if self._is_away and not way.is_away:
             self.home()
+        leaves = way.is_away and not self._is_away
+        if leaves:
+            self._space.leave(turn, width)
         param[4] = self.store.now
         param[5] = fuel
         param[14] = width
@@ -290,30 +307,36 @@ class Frontier:
         if self.store.shadow is not None:
             self.store.shadow.start(self.store.now, in_use * self.machine.region_size)
         batch = self.batch if self.batch is not None and width == 1 and not sums[2] and self.batch.is_ready else None
+        goes_on = way.is_away and self._goes_on and self.feed is None
         begun = time.perf_counter_ns()
         if batch is None:
-            way.function(self.machine.threads, *self._space.step_args[turn]).wait()
+            handle = way.function(self.machine.threads, *self._space.step_args[turn])
+            if not goes_on:
+                handle.wait()
         else:
             batch.run(self._space, turn)
             turn = self._turn = turn ^ (batch.passes & 1)
             self._fills += batch.fills
         ended = time.perf_counter_ns()
         self._is_away = way.is_away
+        if leaves:
+            self._space.arrive()
         if self.store.shadow is not None:
             self.store.shadow.check(self.store.passes, self.machine.region_size)
         stop: Stop | None = None
         if self.feed is not None:
-            self._space.pull_columns("count", "done", "opens")
+            states = self._space.columns("count", "done", "opens")
             self._space.pull("events", EVENT.itemsize * width)
-            self._check_ran()
-            self._opens += int(self._state_view["opens"].sum())
+            self._check_ran(states["count"], states["done"])
+            self._opens += int(states["opens"].sum())
             self.feed(self._run_events(width))
         self._join_frontiers(is_ordered=True)
+        if goes_on:  # nobody has waited between pass and join
+            ended = time.perf_counter_ns()
         given = self.take_given()
         if sums[3]:
-            self._space.pull_columns("need", "need_node")
             regions = self.store.regions
-            fresh, full = regions.feed(self._state_view)
+            fresh, full = regions.feed(self._space.columns("need", "need_node"))
             self.store.prepare()
             self.device.push_all((self.store.owner, 4 * regions.in_use), (self.store.chain, 4 * regions.in_use))
             given = given + fresh
@@ -363,6 +386,13 @@ class Frontier:
         if stop is None and self.is_stuck(record) and not self.break_cycle():
             stop = Stop("stalled", stalled(len(record.events)))
         return record, stop
+
+    def _bytes_to_move(self) -> int:
+        """Return the bytes of heap that would have to move: of regions that hold anything, where the host can tell."""
+        regions = self.store.regions.in_use
+        if not self._is_away:
+            regions = int(np.count_nonzero(self.store.used_view[:regions]))
+        return 8 * self.machine.region_size * regions
 
     def _run_events(self, width: int) -> NDArray[np.void]:
         events = self._event_view[:width]

@@ -61,6 +61,7 @@ class GridJoin:
             (Deal.ADMIT, 1),
             (Deal.COUNT, threads),
             *scan(0),
+            *(scan(3) if store.machine.shard == "idle" else []),
             (Deal.SIZES, threads),
             *scan(1),
             (Deal.CHECK, 1),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -26,8 +27,8 @@ class Regions:
     Notes
     -----
     A block gets twice as many regions each time one of its threads starves, so that a long run starves a number of
-    times that is logarithmic in its cells; never more than a quarter of the block's share of what is left, so that
-    one hungry block does not fill the heap. It depends on the trace alone, never on timing.
+    times that is logarithmic in its cells; but those that starve in one pass get a quarter of what is left at most, so
+    that hungry blocks do not fill the heap. It depends on the trace alone, never on timing.
     """
 
     def __init__(self, machine: Machine, owner: NDArray[np.uint32], chain: NDArray[np.uint32], in_use: int) -> None:
@@ -87,12 +88,12 @@ class Regions:
         self.in_use = end
         return list(zip(range(first, end), owners.tolist(), strict=True))
 
-    def feed(self, states: NDArray[Any]) -> tuple[list[tuple[int, int]], str]:
+    def feed(self, states: Mapping[str, NDArray[Any]] | NDArray[Any]) -> tuple[list[tuple[int, int]], str]:
         """Give regions to the blocks of starved threads, in thread order.
 
         Parameters
         ----------
-        states : ndarray of THREAD_STATE, shape (threads,)
+        states : ndarray of THREAD_STATE or mapping of its fields, shape (threads,)
 
         Returns
         -------
@@ -101,7 +102,7 @@ class Regions:
         full : str
             Empty, or why the heap is full and which setting to change.
         """
-        tpb = len(states) // self.blocks
+        tpb = len(states["need"]) // self.blocks
         slice_cells = self.machine.region_size // tpb
         hungry = np.flatnonzero(states["need"])
         if not hungry.size:
@@ -128,10 +129,10 @@ class Regions:
 
     def _shares(self, blocks: NDArray[np.int64], least: NDArray[np.int64]) -> tuple[NDArray[np.int64], str]:
         """Return how many regions each block gets of those that are left, one block after the other; or why none."""
-        free, quarters, grants = self.limit - self.in_use, 4 * self.blocks, self._grant[blocks]
+        free, quarters, grants = self.limit - self.in_use, 4 * blocks.size, self._grant[blocks]
         counts = np.maximum(least, grants)
         if (free - int(counts.sum())) // quarters >= int(grants.max()):
-            return counts, ""  # even for the last block a quarter of its share is more than its turn
+            return counts, ""  # even for the last block its part of a quarter is more than its turn
         taken: list[int] = []
         for block, need, grant in zip(blocks.tolist(), least.tolist(), grants.tolist(), strict=True):
             if need > free:  # nothing is given: a run that goes on with more heap finds all as it was

@@ -46,7 +46,7 @@ def parse_size(size: int | str) -> int:
 Dup = Literal["owner", "atomic", "claim"]
 OwnerUnit = Literal["thread", "block"]
 Visibility = Literal["pass", "live"]
-Shard = Literal["index", "address"]
+Shard = Literal["index", "address", "idle"]
 Defer = Literal["migrate", "return"]
 Fork = Literal["off", "auto"]
 Memory = Literal["auto", "shared", "private"]
@@ -55,7 +55,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "dup": ("owner", "atomic", "claim"),
     "owner_unit": ("thread", "block"),
     "visibility": ("pass", "live"),
-    "shard": ("index", "address"),
+    "shard": ("index", "address", "idle"),
     "defer": ("migrate", "return"),
     "fork": ("off", "auto"),
     "memory": ("auto", "shared", "private"),
@@ -79,8 +79,9 @@ class Machine:
         The duplication protocol: who may take a slot (its owner, anyone, or two-sided stamps); whether a thread or a
         block owns; when a published value is seen (from the next pass on, or at once); what a task does that went to a
         slot's owner (stays there, or is dealt again).
-    shard : {"index", "address"}
-        Fresh entries go to threads in turn, or to the owner of their cell.
+    shard : {"index", "address", "idle"}
+        Fresh entries go to threads in turn, to the owner of their cell, or first to threads that have nothing else to
+        do, in turn: what a GPU of very many threads wants.
     fork : {"off", "auto"}
         Whether right operands of strict operators may run as tasks of their own while threads are idle. Counts may then
         exceed those of one thread, where an operand turns out not to be needed.

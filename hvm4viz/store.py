@@ -19,7 +19,7 @@ from hvm4viz.heap import Heap
 from hvm4viz.kernel_text import abi
 from hvm4viz.kernel_text.source import Kernel
 from hvm4viz.regions import Regions
-from hvm4viz.settings import Machine
+from hvm4viz.settings import CHOICES, Machine
 from hvm4viz.shadow import Shadow
 from hvm4viz.watch import Log
 
@@ -297,7 +297,7 @@ class Store:
         params["slot_cells"], params["lam_cells"] = (2, 2) if machine.threads == 1 else (4, 3)
         params["rules"] = len(self.kernel.rules)
         params["flags"] = (abi.PARAM_SINGLE if single else 0) | (abi.PARAM_COUNT if self.count else 0) | flags
-        params["shard_address"] = machine.shard == "address"
+        params["shard"] = CHOICES["shard"].index(machine.shard)
 
     @property
     def now(self) -> int:

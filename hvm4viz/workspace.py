@@ -49,7 +49,7 @@ class Workspace:
         for name, size in {
             "states": threads * abi.THREAD_STATE.itemsize,
             "rules": 4 * rules * threads,  # a host counts whether or not it is asked for (COUNTS_ALWAYS)
-            "cursor": 4 * (threads + 2 * machine.blocks),
+            "cursor": 4 * (2 * threads + 2 * machine.blocks),
             "inject": 4 * 64,
             "dealt": abi.dealt_bytes(threads),
         }.items():
@@ -87,9 +87,23 @@ class Workspace:
         """Let the host see one item of a buffer as it is."""
         self._store.device.pull_all((self._held[name], itemsize, itemsize * number))
 
-    def pull_columns(self, *fields: str) -> None:
-        """Let the host see some fields of the states of all threads."""
-        self._store.device.pull_column(self._held["states"], abi.THREAD_STATE, *fields)
+    def columns(self, *fields: str) -> dict[str, NDArray[np.uint32]]:
+        """Return some fields of the states of all threads as they are."""
+        return self._store.device.columns(self._held["states"], abi.THREAD_STATE, *fields)
+
+    def leave(self, turn: int, width: int) -> None:
+        """Say how much of each buffer means anything to a pass over so many entries: what is about to move."""
+        device, held, store = self._store.device, self._held, self._store
+        this, other = ("this", "next") if turn == 0 else ("next", "this")
+        means = {this: 8 * width, "records": abi.RECORD.itemsize * self.summary[14], "stack": 4 * self.summary[15]}
+        scratch = (other, "items", "events", "keys", "cursor", "dealt", *(() if store.count else ("rules",)))
+        for name, nbytes in {**means, **dict.fromkeys(scratch, 0)}.items():
+            device.extent(held[name], nbytes)
+
+    def arrive(self) -> None:
+        """Take back what ``leave`` said: all of every buffer may mean something again."""
+        for buffer in self._held.values():
+            self._store.device.extent(buffer, len(buffer))
 
     def push(self, name: str, nbytes: int | None = None) -> None:
         """Let the device see what the host wrote into a buffer, or into its first bytes."""

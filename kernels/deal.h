@@ -22,7 +22,7 @@
 #define DEAL_COMMIT 11u  // over threads
 #define DEAL_FINISH 12u  // alone
 #define DEAL_RULES 13u   // over parts
-#define DEAL_SCAN 16u    // and up: 5 steps for each of 3 scans
+#define DEAL_SCAN 16u    // and up: 5 steps for each of 4 scans
 #define SCAN_PART 32u
 #define SCAN_GROUP 64u
 
@@ -38,27 +38,28 @@
 #define D_LIST 8u
 #define D_FREED 9u
 #define D_UNUSED 10u
-#define D_BASE 11u       // scans of the above: MADE, TAKES; COUNT, LIST; FREED, nothing
-#define D_HOP_NEXT 17u
-#define D_FRESH_NEXT 18u
-#define D_WORDS 20u
+#define D_IDLE 11u       // whether it has none but fresh entries (SHARD_IDLE)
+#define D_BASE 13u       // scans of the above: MADE, TAKES; COUNT, LIST; FREED, nothing; IDLE, nothing
+#define D_HOP_NEXT 21u
+#define D_FRESH_NEXT 22u
+#define D_WORDS 24u
 
 // words of all threads together
 #define ALL_LOST 0u
 #define ALL_SLOTS 1u
 #define ALL_PARKED 2u    // change, modulo 2^32
 #define ALL_DONE 3u
-#define ALL_TOTAL 4u     // totals of the scans: MADE, TAKES, COUNT, LIST, FREED, nothing
-#define ALL_STOPPED 10u
-#define ALL_RAN 11u
-#define ALL_STARVED 12u
-#define ALL_LONGEST 13u
-#define ALL_OPENS 14u
-#define ALL_FILLS 15u
-#define ALL_DEFERRED 16u
-#define ALL_LO 17u
-#define ALL_HI 18u
-#define ALL_WORDS 20u
+#define ALL_TOTAL 4u     // totals of the scans: MADE, TAKES, COUNT, LIST, FREED, nothing, IDLE, nothing
+#define ALL_STOPPED 12u
+#define ALL_RAN 13u
+#define ALL_STARVED 14u
+#define ALL_LONGEST 15u
+#define ALL_OPENS 16u
+#define ALL_FILLS 17u
+#define ALL_DEFERRED 18u
+#define ALL_LO 19u
+#define ALL_HI 20u
+#define ALL_WORDS 22u
 
 struct Deal {
   THREAD Join* join;
@@ -81,41 +82,85 @@ FUNC DEVICE Atomic32* deal_part(THREAD Deal* d, uint level, uint part) {
   return d->all + ALL_WORDS + (ulong)threads * D_WORDS + 2u * (level == 0u ? part : deal_parts(threads) + part);
 }
 
+// Once it is known what others send: whether a thread has none but fresh entries.
+FUNC void deal_find_idle(THREAD Deal* d, uint t) {
+  const uint others = deal_get(d, t, D_UNRUN) + deal_get(d, t, D_KEPT) + deal_get(d, t, D_HOPS) + deal_get(d, t, D_POLLS);
+  deal_set(d, t, D_IDLE, others == 0u ? 1u : 0u);
+}
+
+// Add two words of a neighbour to what came before; with `tells` it is told of that first.
+FUNC void deal_add(DEVICE Atomic32* to, bool tells, uint more_a, uint more_b, THREAD uint* a, THREAD uint* b) {
+  if (tells) {
+    atomic_write(to, *a);
+    atomic_write(to + 1u, *b);
+  }
+  *a += more_a;
+  *b += more_b;
+}
+
+// Sum two words of n neighbours, four at a time: loads that do not wait for each other. With `tells`, each is told what
+// comes before it.
+FUNC void deal_run(DEVICE Atomic32* at, DEVICE Atomic32* to, uint stride, uint n, bool tells, THREAD uint* a, THREAD uint* b) {
+  for (uint i = 0u; i < n; i += 4u) {
+    const ulong second = stride, third = 2u * (ulong)stride, fourth = 3u * (ulong)stride;
+    const uint left = n - i;
+    const uint a1 = atomic_read(at), b1 = atomic_read(at + 1u);
+    const uint a2 = left > 1u ? atomic_read(at + second) : 0u, b2 = left > 1u ? atomic_read(at + second + 1u) : 0u;
+    const uint a3 = left > 2u ? atomic_read(at + third) : 0u, b3 = left > 2u ? atomic_read(at + third + 1u) : 0u;
+    const uint a4 = left > 3u ? atomic_read(at + fourth) : 0u, b4 = left > 3u ? atomic_read(at + fourth + 1u) : 0u;
+    deal_add(to, tells, a1, b1, a, b);
+    deal_add(to + second, tells && left > 1u, a2, b2, a, b);
+    deal_add(to + third, tells && left > 2u, a3, b3, a, b);
+    deal_add(to + fourth, tells && left > 3u, a4, b4, a, b);
+    at += 4u * (ulong)stride;
+    to += 4u * (ulong)stride;
+  }
+}
+
+FUNC uint deal_least(uint a, uint b) { return a < b ? a : b; }
+
 // One of the five steps of scan `which`: sums of parts, sums of groups, the top, groups, parts.
 FUNC void deal_scan(THREAD Deal* d, uint which, uint step, uint index) {
   const uint threads = d->join->params->threads, parts = deal_parts(threads), groups = deal_groups(threads);
-  for (uint k = 0u; k < 2u; k++) {
-    const uint field = D_MADE + 2u * which + k, base = D_BASE + 2u * which + k;
-    uint sum = 0u;
-    if (step == 0u && index < parts) {
-      for (uint t = index * SCAN_PART; t < (index + 1u) * SCAN_PART && t < threads; t++) sum += deal_get(d, t, field);
-      atomic_write(deal_part(d, 0u, index) + k, sum);
-    } else if (step == 1u && index < groups) {
-      for (uint p = index * SCAN_GROUP; p < (index + 1u) * SCAN_GROUP && p < parts; p++) {
-        sum += atomic_read(deal_part(d, 0u, p) + k);
-      }
-      atomic_write(deal_part(d, 1u, index) + k, sum);
-    } else if (step == 2u && index == 0u) {
-      for (uint g = 0u; g < groups; g++) {
-        const uint n = atomic_read(deal_part(d, 1u, g) + k);
-        atomic_write(deal_part(d, 1u, g) + k, sum);
-        sum += n;
-      }
-      atomic_write(d->all + ALL_TOTAL + 2u * which + k, sum);
-    } else if (step == 3u && index < groups) {
-      sum = atomic_read(deal_part(d, 1u, index) + k);
-      for (uint p = index * SCAN_GROUP; p < (index + 1u) * SCAN_GROUP && p < parts; p++) {
-        const uint n = atomic_read(deal_part(d, 0u, p) + k);
-        atomic_write(deal_part(d, 0u, p) + k, sum);
-        sum += n;
-      }
-    } else if (step == 4u && index < parts) {
-      sum = atomic_read(deal_part(d, 0u, index) + k);
-      for (uint t = index * SCAN_PART; t < (index + 1u) * SCAN_PART && t < threads; t++) {
-        deal_set(d, t, base, sum);
-        sum += deal_get(d, t, field);
+  const uint field = D_MADE + 2u * which, base = D_BASE + 2u * which;
+  const bool by_part = step == 0u || step == 4u, by_group = step == 1u || step == 3u;
+  if (index >= (by_part ? parts : by_group ? groups : 1u)) return;
+  const uint first = index * (by_part ? SCAN_PART : SCAN_GROUP);
+  uint a = 0u, b = 0u;
+  if (by_part) {
+    const uint end = deal_least(first + SCAN_PART, threads);
+    if (which == 3u && step == 0u) {
+      for (uint t = first; t < end; t++) deal_find_idle(d, t);
+    }
+    if (step == 4u) {
+      a = atomic_read(deal_part(d, 0u, index));
+      b = atomic_read(deal_part(d, 0u, index) + 1u);
+    }
+    deal_run(deal_word(d, first, field), deal_word(d, first, base), D_WORDS, end - first, step == 4u, &a, &b);
+    if (step == 0u) {
+      atomic_write(deal_part(d, 0u, index), a);
+      atomic_write(deal_part(d, 0u, index) + 1u, b);
+    } else if (which == 3u) {
+      for (uint t = first; t < end; t++) {
+        if (deal_get(d, t, D_IDLE) != 0u) join_idle(d->join)[deal_get(d, t, base)] = t;
       }
     }
+  } else if (by_group) {
+    if (step == 3u) {
+      a = atomic_read(deal_part(d, 1u, index));
+      b = atomic_read(deal_part(d, 1u, index) + 1u);
+    }
+    DEVICE Atomic32* at = deal_part(d, 0u, first);
+    deal_run(at, at, 2u, deal_least(first + SCAN_GROUP, parts) - first, step == 3u, &a, &b);
+    if (step == 1u) {
+      atomic_write(deal_part(d, 1u, index), a);
+      atomic_write(deal_part(d, 1u, index) + 1u, b);
+    }
+  } else {
+    DEVICE Atomic32* at = deal_part(d, 1u, 0u);
+    deal_run(at, at, 2u, groups, true, &a, &b);
+    atomic_write(d->all + ALL_TOTAL + 2u * which, a);
+    atomic_write(d->all + ALL_TOTAL + 2u * which + 1u, b);
   }
 }
 
@@ -156,13 +201,13 @@ FUNC void deal_admit(THREAD Deal* d) {
 // The thread that gets fresh entry `number`.
 FUNC uint deal_fresh_thread(THREAD Deal* d, uint number, uint loc) {
   THREAD Join* j = d->join;
-  if (j->params->shard_address == 0u) return number % j->params->threads;
+  if (j->params->shard != SHARD_ADDRESS) return join_dealt_thread(j, number);
   const uint owner = join_owner(j, loc), lane = (1u << j->params->tpb_shift) - 1u;
   return (j->params->flags & PARAM_BLOCK) != 0u ? (owner & ~lane) | (loc & lane) : owner;
 }
 
 FUNC void deal_count_address(THREAD Deal* d, uint number, uint loc) {
-  if (d->join->params->shard_address != 0u) atomic_plus(deal_word(d, deal_fresh_thread(d, number, loc), D_FRESH), 1u);
+  if (d->join->params->shard == SHARD_ADDRESS) atomic_plus(deal_word(d, deal_fresh_thread(d, number, loc), D_FRESH), 1u);
 }
 
 // What a thread leaves: told to the threads that get it, and to all.
@@ -232,9 +277,11 @@ FUNC void deal_count(THREAD Deal* d, uint t) {
 
 FUNC void deal_sizes(THREAD Deal* d, uint t) {
   THREAD Join* j = d->join;
-  if (j->params->shard_address == 0u) {
+  if (j->params->shard != SHARD_ADDRESS) {
     const uint threads = j->params->threads, made = deal_all(d, ALL_TOTAL) + j->inject[0];
-    deal_set(d, t, D_FRESH, made / threads + (t < made % threads ? 1u : 0u));
+    const uint first = j->idle > 0u && deal_get(d, t, D_IDLE) != 0u && deal_get(d, t, D_BASE + 6u) < made ? 1u : 0u;
+    const uint rest = made > j->idle ? made - j->idle : 0u;
+    deal_set(d, t, D_FRESH, first + rest / threads + (t < rest % threads ? 1u : 0u));
   }
   const uint count = deal_get(d, t, D_UNRUN) + deal_get(d, t, D_KEPT) + deal_get(d, t, D_HOPS) + deal_get(d, t, D_FRESH) +
                      deal_get(d, t, D_POLLS);
@@ -307,8 +354,9 @@ FUNC void deal_fresh(THREAD Deal* d, uint number, uint loc, uint origin, uint re
   const uint who = deal_fresh_thread(d, number, loc);
   const uint before = deal_get(d, who, D_BASE + 2u) + deal_get(d, who, D_UNRUN) + deal_get(d, who, D_KEPT) +
                       deal_get(d, who, D_HOPS);
-  const uint rank = j->params->shard_address == 0u ? number / j->params->threads
-                                                  : atomic_next(deal_word(d, who, D_FRESH_NEXT), 1u);
+  uint rank = 0u;
+  if (j->params->shard == SHARD_ADDRESS) rank = atomic_next(deal_word(d, who, D_FRESH_NEXT), 1u);
+  else if (number >= j->idle) rank = (number - j->idle) / j->params->threads + (j->idle > 0u ? deal_get(d, who, D_IDLE) : 0u);
   deal_put(d, before + rank, who, origin, record, number);
 }
 
@@ -396,7 +444,7 @@ FUNC void deal_sort(THREAD Deal* d, uint t) {
   const uint at = deal_get(d, t, D_BASE + 2u) + deal_get(d, t, D_UNRUN) + deal_get(d, t, D_KEPT);
   const uint hops = deal_get(d, t, D_HOPS);
   deal_order(d, at, hops);
-  if (d->join->params->shard_address != 0u) deal_order(d, at + hops, deal_get(d, t, D_FRESH));
+  if (d->join->params->shard == SHARD_ADDRESS) deal_order(d, at + hops, deal_get(d, t, D_FRESH));
 }
 
 FUNC void deal_commit(THREAD Deal* d, uint t) {
@@ -438,10 +486,11 @@ ENTRY(deal_frontier)(
     BUFFER(Atomic32, flags, 18), BUFFER(Atomic32, all, 19), BUFFER(uint, keys, 20), BUFFER(const uint, step, 21), GRID_INDEX) {
   GRID_INDEX_BODY
   if (index >= params->threads) return;  // parts are fewer
-  Join join = {params, states, frontier, next, records, items, events, stack, cursor, owner, sum, halves, inject, log, marks};
+  Join join = {params, states, frontier, next, records, items, events, stack, cursor, owner, sum, halves, inject, log, marks, 0u};
   Deal deal = {&join, all, flags, keys};
   THREAD Deal* d = &deal;
   const uint is = step[0], threads = params->threads;
+  if (params->shard == SHARD_IDLE) join.idle = deal_all(d, ALL_TOTAL + 6u);
   if (is > DEAL_FORKS && is != DEAL_CHECK && deal_all(d, ALL_LOST) > 0u) return;  // what was left is not to be believed
   if (is > DEAL_CHECK && is < DEAL_SCAN && sum->status != SUM_DEALT) return;
   if (is >= DEAL_SCAN) {

@@ -21,6 +21,7 @@ struct Join {
   const DEVICE uint* inject;  // number, then cells that the host wants reduced: fresh entries behind all others
   const DEVICE ulong* log;    // where the join's own writes to the heap are told of (watch.h)
   DEVICE uchar* marks;
+  uint idle;                  // threads that have none but fresh entries, if those go there first
 };
 
 FUNC void join_wrote(THREAD Join* j, uint cell) {
@@ -48,8 +49,18 @@ FUNC void join_reset_turns(THREAD Join* j) {
   for (uint i = 0u; i < 2u * blocks; i++) j->cursor[j->params->threads + i] = 0u;
 }
 
+// The list of idle threads, behind what counts turns.
+FUNC DEVICE uint* join_idle(THREAD Join* j) {
+  return j->cursor + j->params->threads + 2u * (j->params->threads >> j->params->tpb_shift);
+}
+
+// Where fresh entries go that are dealt whatever their cell.
+FUNC uint join_dealt_thread(THREAD Join* j, uint number) {
+  return number < j->idle ? join_idle(j)[number] : (number - j->idle) % j->params->threads;
+}
+
 FUNC uint join_fresh_thread(THREAD Join* j, uint number, uint loc) {
-  if (j->params->shard_address == 0u) return number % j->params->threads;
+  if (j->params->shard != SHARD_ADDRESS) return join_dealt_thread(j, number);
   const uint owner = join_owner(j, loc);
   return (j->params->flags & PARAM_BLOCK) != 0u ? join_turn(j, owner >> j->params->tpb_shift, 1u) : owner;
 }
@@ -125,6 +136,20 @@ FUNC uint join_lost(THREAD Join* j) {
   return lost;
 }
 
+// Who gets a fresh entry, unless all others have to be counted first.
+FUNC void join_count_fresh(THREAD Join* j, uint number, uint loc) {
+  if (j->params->shard != SHARD_IDLE) j->cursor[join_fresh_thread(j, number, loc)] += 1u;
+}
+
+// All but fresh entries are counted: list the threads that have none, then count those.
+FUNC void join_count_idle(THREAD Join* j, uint fresh) {
+  DEVICE uint* idle = join_idle(j);
+  for (uint t = 0u; t < j->params->threads; t++) {
+    if (j->cursor[t] == 0u) idle[j->idle++] = t;
+  }
+  for (uint number = 0u; number < fresh; number++) j->cursor[join_dealt_thread(j, number)] += 1u;
+}
+
 // Count the entries that each thread gets, and what else the host wants to know. Changes nothing but cursor and sum.
 FUNC void join_count(THREAD Join* j, THREAD uint* freed, THREAD uint* fresh) {
   DEVICE Summary* sum = j->sum;
@@ -164,19 +189,20 @@ FUNC void join_count(THREAD Join* j, THREAD uint* freed, THREAD uint* fresh) {
       switch ((uint)(item >> 60)) {
         case ITEM_FRESH: {
           const uint n = high & 0xFFu;
-          for (uint k = 0u; k < n; k++) j->cursor[join_fresh_thread(j, number++, (uint)item + k)] += 1u;
+          for (uint k = 0u; k < n; k++) join_count_fresh(j, number++, (uint)item + k);
           break;
         }
         case ITEM_NONE: break;
         case ITEM_UNPARK: parked -= 1u; j->cursor[high] += 1u; break;
         case ITEM_WAKE: parked -= by_claim ? 0u : 1u; j->cursor[high] += 1u; break;
         case ITEM_HOP_BLOCK: j->cursor[join_turn(j, high, 0u)] += 1u; break;
-        case ITEM_DEAL: j->cursor[join_fresh_thread(j, number++, j->records[(uint)item].root)] += 1u; break;
+        case ITEM_DEAL: join_count_fresh(j, number++, j->records[(uint)item].root); break;
         default: j->cursor[high] += 1u; break;
       }
     }
   }
-  for (uint i = 1u; i <= j->inject[0]; i++) j->cursor[join_fresh_thread(j, number++, j->inject[i])] += 1u;
+  for (uint i = 1u; i <= j->inject[0]; i++) join_count_fresh(j, number++, j->inject[i]);
+  if (j->params->shard == SHARD_IDLE) join_count_idle(j, number);
   sum->interactions_lo = (uint)interactions;
   sum->interactions_hi = (uint)(interactions >> 32);
   sum->ran = ran;
@@ -310,7 +336,7 @@ ENTRY(join_frontier)(
   GRID_INDEX_BODY
   if (index >= 1u) return;
   // sizes: entries that next holds, items, records and stack
-  Join join = {params, states, frontier, next, records, items, events, stack, cursor, owner, sum, halves, inject, log, marks};
+  Join join = {params, states, frontier, next, records, items, events, stack, cursor, owner, sum, halves, inject, log, marks, 0u};
   THREAD Join* j = &join;
   const uint threads = params->threads;
   for (uint t = 0u; t < threads; t++) cursor[t] = 0u;

@@ -14,13 +14,16 @@ struct Params {
   uint lam_cells;      // cells of a lambda's binder: 2 or 3, likewise
   uint rules;          // number of rules
   uint flags;          // PARAM_*
-  uint shard_address;  // deal fresh entries by address instead of by index
+  uint shard;          // SHARD_*: who gets fresh entries
   uint slack;          // items a thread may emit beyond one an entry
   uint poll;           // unused by dup="owner"
   uint regions;        // regions in use
   uint width;          // entries of this pass
   uint spare;
 };
+#define SHARD_INDEX 0u    // threads in turn
+#define SHARD_ADDRESS 1u  // the owner of their cell
+#define SHARD_IDLE 2u     // threads that have no other entry, then all in turn
 #define PARAM_SINGLE 1u  // one thread: nothing is ever foreign
 #define PARAM_COUNT  2u  // count rules and remote linear writes
 #define PARAM_LIFT   4u  // collapse: tasks bring the first superposition of their cell to the top

@@ -14,6 +14,7 @@
 
 #if defined(WATCH_LOG) || defined(WATCH_SHADOW) || defined(WATCH_YIELD)
 #define WATCHED 1
+#undef NEAR_LOOP  // it reaches the heap past those who watch
 
 #ifdef WATCH_YIELD  // defined by the scheduler, behind the kernel
 static ulong sim_load64(const ulong* at);

@@ -29,7 +29,7 @@ def shell(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Interacti
     [
         ("%%hvm4 --blo", ["--blocks"]),
         ("%%hvm4 -B 3 --sha", ["--shard"]),
-        ("%%hvm4 --shard ", ["address", "index"]),
+        ("%%hvm4 --shard ", ["address", "idle", "index"]),
         ("%%hvm4 --dup ", sorted(CHOICES["dup"])),
         ("%%hvm4 --device c", ["cpu", "cuda"]),
         ("%%hvm4 --import ", ["lib"]),

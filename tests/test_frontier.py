@@ -73,7 +73,7 @@ def test_workers_run_one_pass_in_parallel_with_the_same_result() -> None:
 
 @pytest.mark.parametrize("width", [0, 1, 2, 1000, PASS_INTERACTIONS, 10**9])
 def test_automatic_fuel_keeps_a_pass_near_its_bound(width: int) -> None:
-    fuel = auto_fuel(width)
+    fuel = auto_fuel(width, 32)
 
     assert fuel >= FUEL_MIN
     assert fuel == FUEL_MIN or fuel * max(width, 1) <= PASS_INTERACTIONS

@@ -61,7 +61,7 @@ def test_a_checkout_that_is_not_installed_is_no_fault(monkeypatch: pytest.Monkey
 
 def test_without_room_for_kernels_another_folder_is_the_way(monkeypatch: pytest.MonkeyPatch) -> None:
     def full(_: str) -> Path:
-        raise DeviceUnavailable("no folder takes the compiled kernel")
+        raise DeviceUnavailable("no folder takes the compiled kernel: name one in HVM4VIZ_CACHE")
 
     monkeypatch.setattr(health, "library", full)
 

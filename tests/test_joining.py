@@ -13,7 +13,7 @@ from tests.differential.machines import name_of, protocols
 NAMES = {"shared_table", "wide_map", "queens", "tree_sum", "callcc", "dup_fresh_label", "col_dup_of_open", "queue"}
 CASES = [case for case in (*cases(), *programs()) if case.name in NAMES]
 ORDERED = [p for p in protocols() if p["visibility"] == "pass" and p["dup"] != "atomic" and p["owner_unit"] == "thread"]
-SHAPES: list[tuple[int, Shard]] = [(7, "index"), (40, "address")]
+SHAPES: list[tuple[int, Shard]] = [(7, "index"), (40, "address"), (40, "idle")]
 MACHINES = [
     Machine(blocks=blocks, threads_per_block=4, shard=shard, fuel=16, **protocol)
     for blocks, shard in SHAPES

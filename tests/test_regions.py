@@ -79,7 +79,7 @@ def test_whatever_is_wanted_all_are_fed_or_none() -> None:
 
             counts = [sum(block == b for _, block in given) for b in range(blocks)]
             if full:
-                quarter = free // (4 * blocks)
+                quarter = free // (4 * len(least))
                 assert sum(max(need, min(grant[block], quarter)) for block, need in least.items()) > free
                 assert f"all {table.limit:,} regions ({table.limit * 64:,} cells)" in full
                 assert (given, table.in_use) == ([], before)
@@ -93,7 +93,7 @@ def test_whatever_is_wanted_all_are_fed_or_none() -> None:
                 if block not in least:
                     assert counts[block] == 0
                     continue
-                quarter = free // (4 * blocks)
+                quarter = free // (4 * len(least))
                 assert counts[block] >= least[block]
                 assert counts[block] <= max(least[block], min(grant[block], quarter))
                 grant[block] *= 2
@@ -202,7 +202,7 @@ class OneByOne:
         for block, need in wanted.items():
             if need > free:
                 return []
-            counts[block] = max(need, min(self.grant[block], free // (4 * self.blocks)))
+            counts[block] = max(need, min(self.grant[block], free // (4 * len(wanted))))
             free -= counts[block]
         given: list[tuple[int, int]] = []
         for block, count in counts.items():

@@ -45,7 +45,7 @@ def test_the_kernel_is_told_the_shape_of_the_machine(machine: hv.Machine, record
         # whoever else runs on this heap lays out nodes as its machine does
         assert (params["slot_cells"], params["lam_cells"]) == ((2, 2) if machine.threads == 1 else (4, 3))
         assert params["rules"] == len(made.kernel.rules)
-        assert bool(params["shard_address"]) == (machine.shard == "address")
+        assert ("index", "address", "idle")[params["shard"]] == machine.shard
         single, counts = abi.PARAM_SINGLE * (threads == 1), abi.PARAM_COUNT * (record != "off")
         assert params["flags"] == single | counts | abi.PARAM_LIFT
 

@@ -114,6 +114,11 @@ class Device(Protocol):
         return False
 
     @property
+    def is_ordered(self) -> bool:
+        """Whether a dispatch begins only when those before it are over, so that nobody has to wait between them."""
+        return False
+
+    @property
     def tailors(self) -> bool:
         """Whether a machine of one thread gets a text of its own (``Kernel.alone``): where compiling is quick."""
         return False
@@ -162,8 +167,9 @@ class Device(Protocol):
     def pull_all(self, *wanted: tuple[Buffer, int] | tuple[Buffer, int, int]) -> None:
         """Let the host see so many bytes of several buffers as they are: the first ones, or those from the third on."""
 
-    def pull_column(self, buffer: Buffer, dtype: np.dtype[Any], *names: str) -> None:
-        """Let the host see some 32-bit fields of the structs in a buffer as they are."""
+    def columns(self, buffer: Buffer, dtype: np.dtype[Any], *names: str) -> dict[str, NDArray[np.uint32]]:
+        """Return some 32-bit fields of the structs in a buffer as they are, wherever it is."""
+        return {name: view(buffer, dtype)[name] for name in names}
 
     def push(self, buffer: Buffer, nbytes: int | None = None) -> None:
         """Let the device see what the host wrote into the first bytes of a buffer, wherever it is."""

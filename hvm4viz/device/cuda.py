@@ -32,10 +32,10 @@ ADVICE: Final = "install an NVIDIA driver and CuPy (`pip install 'hvm4viz[cuda]'
 GROUP: Final = 64
 """Threads of a hardware group; a logical block may be smaller or larger."""
 
-LANES: Final = 64
-"""Logical threads that a multiprocessor advances at once, about: they diverge, and wait for memory."""
+LANES: Final = 256
+"""Logical threads of a multiprocessor from which on more do not get more done, measured on an H200."""
 
-SLOWNESS: Final = 30.0
+SLOWNESS: Final = 160.0
 """Time that one of them takes for a piece of work, over the time of a host thread, measured on an H200."""
 
 START_NS: Final = 300_000.0
@@ -253,6 +253,11 @@ class CudaDevice(CudaMemory, Device):
     def joins_on_grid(self) -> bool:
         """Whether the join runs on the GPU: where it has the buffers to itself."""
         return self.is_private
+
+    @property
+    def is_ordered(self) -> bool:
+        """Whether there is one stream: several GPUs are waited for before the first one joins."""
+        return len(self.gpus) == 1
 
     def check(self, machine: Machine) -> None:
         """Take note of where buffers shall live; refuse what several GPUs cannot do together."""

@@ -32,6 +32,8 @@ class CudaBuffer(CpuBuffer):
         The twin; it may be shorter, where nothing behind its end is in use.
     room : int
         Bytes that the twin holds.
+    clean : int
+        Bytes of the twin that are zero, or in use; what it holds behind them means nothing.
     keeper : CudaMemory or None
         Who made the twin.
     is_away : bool
@@ -48,6 +50,7 @@ class CudaBuffer(CpuBuffer):
 
     twin: Any
     room: int
+    clean: int
     keeper: CudaMemory | None
     is_away: bool
     change: int
@@ -66,7 +69,7 @@ class CudaBuffer(CpuBuffer):
         """Be as a fresh one is, but for what the host's side holds."""
         self.twin = self.keeper = self.parts = self.layout = None
         self.is_away = False
-        self.room = 0
+        self.room = self.clean = 0
         self.extent = len(self)
 
     def bytes(self, start: int, stop: int) -> NDArray[np.uint8]:

@@ -60,17 +60,17 @@ class Copies(Failing):
             self.wait()
 
     @told
-    def pull_column(self, buffer: Any, dtype: np.dtype[Any], *names: str) -> None:
-        """Copy some 32-bit fields of all the structs in a buffer to the host."""
+    def columns(self, buffer: Any, dtype: np.dtype[Any], *names: str) -> dict[str, NDArray[np.uint32]]:
+        """Return some 32-bit fields of all the structs in a buffer as they are, wherever it is."""
+        host = view(buffer, dtype)
         if not isinstance(buffer, CudaBuffer) or not buffer.is_away:
-            return
-        step, fields, host = dtype.itemsize // 4, cast("Any", dtype.fields), view(buffer, dtype)
+            return {name: host[name] for name in names}
+        step, fields = dtype.itemsize // 4, cast("Any", dtype.fields)
         with self.gpus[0], self.stream:
             words = buffer.twin.view(np.uint32)[: len(host) * step]
-            found = [(name, words[int(fields[name][1]) // 4 :: step].get(stream=self.stream)) for name in names]
+            found = {name: words[int(fields[name][1]) // 4 :: step].get(stream=self.stream) for name in names}
         self.wait()
-        for name, column in found:
-            host[name] = column
+        return found
 
     @told
     def gather(self, buffer: CudaBuffer, words: NDArray[np.int64]) -> NDArray[np.uint64]:

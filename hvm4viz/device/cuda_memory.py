@@ -30,6 +30,9 @@ WHOLE_BYTES: Final = 64 << 20
 PAGE: Final = 2 << 20
 """Bytes to whose multiples larger ones grow."""
 
+TRIMMED_BYTES: Final = 1 << 30
+"""Heaps up to so much in use move to memory of their size when their run is over: in a millisecond at most."""
+
 _resting: weakref.WeakSet[CudaBuffer] = weakref.WeakSet()
 """Heaps of runs that are over, of all devices of this process: they lie on the GPU until somebody needs the room."""
 
@@ -97,9 +100,9 @@ class CudaMemory(Copies):
         keep(buffer, nbytes)
 
     def _trim(self, buffer: CudaBuffer) -> None:
-        """Give back the memory of a twin that has not come into use, if most has not."""
+        """Give back the memory of a twin that has not come into use, if most has not, and what has is soon copied."""
         size = _rounded(buffer.extent)
-        if 2 * size < buffer.room and not isinstance(buffer.twin, Spread):
+        if size <= TRIMMED_BYTES and 2 * size < buffer.room and not isinstance(buffer.twin, Spread):
             try:
                 self._put(buffer, self._zeros(size), size)
             except DeviceFailed:
@@ -156,20 +159,22 @@ class CudaMemory(Copies):
                     self._reserve(lambda: self.memory(self.cupy, nbytes, self.numbers), nbytes),
                     lambda at: layout.thread(at) // each,
                 )
-            buffer.twin, buffer.room = made, nbytes
+            buffer.twin, buffer.room, buffer.clean = made, nbytes, nbytes
             self._cover(buffer)
             self.spread = weakref.ref(made)
             return
         wanted = least = nbytes
         if layout is not None:  # of others nobody says beforehand where they are written
             wanted, least = self._wanted(nbytes, buffer.extent), min(nbytes, -(-buffer.extent // 8) * 8)
+        make = self._zeros if layout is None else self._empty
         try:
-            buffer.twin = self._zeros(wanted)
+            buffer.twin = make(wanted)
         except DeviceFailed:
             if least == wanted:
                 raise
-            wanted, buffer.twin = least, self._zeros(least)
-        buffer.room = wanted
+            wanted, buffer.twin = least, make(least)
+        buffer.room, buffer.clean = wanted, wanted if layout is None else 0
+        self._cleanse(buffer)
 
     @told
     def _wanted(self, nbytes: int, used: int) -> int:
@@ -187,6 +192,20 @@ class CudaMemory(Copies):
         with self.gpus[0], self.stream:
             return self._reserve(lambda: self.cupy.zeros(nbytes, np.uint8), nbytes)
 
+    @told
+    def _empty(self, nbytes: int) -> Any:
+        with self.gpus[0], self.stream:
+            return self._reserve(lambda: self.cupy.empty(nbytes, np.uint8), nbytes)
+
+    @told
+    def _cleanse(self, buffer: CudaBuffer) -> None:
+        """Zero what comes into use of a twin, and as much again."""
+        if buffer.extent > buffer.clean:
+            stop = min(max(_rounded(buffer.extent), 2 * buffer.clean), buffer.room)
+            with self.gpus[0]:
+                (buffer.twin.data + buffer.clean).memset_async(0, stop - buffer.clean, self.stream)
+            buffer.clean = stop
+
     def _cover(self, buffer: CudaBuffer) -> None:
         """Let the twin hold what is in use."""
         twin, extent = buffer.twin, buffer.extent
@@ -194,6 +213,8 @@ class CudaMemory(Copies):
             self._reserve(lambda: twin.cover(extent), extent)
         elif extent > buffer.room:
             self._enlarge(buffer, extent)
+        else:
+            self._cleanse(buffer)
 
     def _enlarge(self, buffer: CudaBuffer, nbytes: int) -> None:
         """Move a twin into larger memory, from the GPU to the GPU; through the host if there is no room for both."""
@@ -209,8 +230,8 @@ class CudaMemory(Copies):
 
     def _put(self, buffer: CudaBuffer, twin: Any, room: int) -> None:
         """Move what a buffer has on the GPU into other memory there."""
-        self._across(twin, buffer.twin, min(room, buffer.room))
-        buffer.twin, buffer.room = twin, room
+        self._across(twin, buffer.twin, min(room, buffer.clean))
+        buffer.twin, buffer.room, buffer.clean = twin, room, room
         self.moves += 1
 
     def grown(self, buffer: Any, nbytes: int, kept: int | None = None) -> Any:
@@ -219,8 +240,9 @@ class CudaMemory(Copies):
         kept = min(len(buffer), nbytes) if kept is None else kept
         if isinstance(buffer, CudaBuffer) and buffer.is_away:
             made.twin = self._zeros(-(-nbytes // 8) * 8)
-            made.room, made.keeper, made.is_away = -(-nbytes // 8) * 8, self, True
-            self._across(made.twin, buffer.twin, min(kept, buffer.room))
+            made.room = made.clean = -(-nbytes // 8) * 8
+            made.keeper, made.is_away = self, True
+            self._across(made.twin, buffer.twin, min(kept, buffer.clean))
             self._drop(buffer)
         else:
             view(made, np.uint8)[:kept] = view(buffer, np.uint8)[:kept]
@@ -229,7 +251,7 @@ class CudaMemory(Copies):
     def _drop(self, buffer: CudaBuffer) -> None:
         if isinstance(buffer.twin, Spread):
             buffer.twin.close()
-        buffer.twin, buffer.room, buffer.is_away = None, 0, False
+        buffer.twin, buffer.room, buffer.clean, buffer.is_away = None, 0, 0, False
         self.moves += 1
 
     # ---- what is in use, and where it belongs

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from hvm4viz.device.base import Function
 
 WORK_NS: Final = 30.0
@@ -28,6 +30,9 @@ MOVING_PASSES: Final = 8
 
 SMALL_BYTES: Final = 16 << 20
 """A heap in use that goes home once one entry is left: that takes milliseconds, and a host thread is faster."""
+
+AHEAD: Final = 8
+"""How many times as wide a frontier that grows may be a pass later: what is small yet moves at less cost."""
 
 LONG: Final = 1 / 1024
 """What part of its fuel a pass is taken to use at least: however little the last one did, one in a thousand may use all
@@ -92,9 +97,10 @@ class Pace:
         self._ways = ways
         self._threads = threads
         self._work, self._work_ns = 0, WORK_NS
+        self._widths = 1, 1
         self.moves = any(way.is_away for way in ways)
 
-    def way(self, width: int, *, is_away: bool, heap_bytes: int, fuel: int = 0) -> Way:
+    def way(self, width: int, *, is_away: bool, heap_bytes: Callable[[], int], fuel: int = 0) -> Way:
         """Return where a pass over ``width`` entries, with as much work as the last one, should take the least time.
 
         What is narrow from the start stays on the host. A narrow pass of a run that is away is no reason to move a
@@ -105,25 +111,34 @@ class Pace:
         width : int
         is_away : bool
             Where the buffers are now.
-        heap_bytes : int
-            What would have to move.
+        heap_bytes : callable
+            Tells what would have to move.
         fuel : int
             Interactions that the pass does at most, roughly.
         """
         ways = self._ways
-        if len(ways) == 1 or (width < 2 and (not is_away or heap_bytes <= SMALL_BYTES)):
+        if len(ways) == 1 or (width < 2 and (not is_away or heap_bytes() <= SMALL_BYTES)):
             return ways[0]
         work = max(self._work, int(fuel * LONG)) if is_away else self._work
-        work_ns, entries = work * self._work_ns, min(width, self._threads)
+        ahead = 1 if is_away else self._growth(width)
+        work_ns, entries = ahead * work * self._work_ns, min(ahead * width, self._threads)
         rate = HOME_BYTES_NS if is_away else MOVING_BYTES_NS
-        moving_ns = (MOVING_NS + heap_bytes / rate) / MOVING_PASSES if self.moves else 0.0
+        moving_ns = (MOVING_NS + heap_bytes() / rate) / MOVING_PASSES if self.moves else 0.0
         return min(
             ways, key=lambda way: way.expected_ns(work_ns, entries) + (moving_ns if way.is_away != is_away else 0)
         )
 
+    def _growth(self, width: int) -> int:
+        """Return how much wider the frontier will be two passes on, if it grew in each of the last two."""
+        before, last = self._widths
+        if not self.moves or width < 2 * last or last < 2 * before:
+            return 1
+        return min(width // last, AHEAD) ** 2
+
     def learn(self, way: Way, width: int, work: int, took_ns: int) -> None:
         """Take note of a pass: its entries and interactions, and how long it took there."""
         self._work = work
+        self._widths = self._widths[1], width
         if work < WORK_MIN:
             return
         if way is self._ways[0]:

@@ -126,6 +126,7 @@ def runs() -> list[Golden]:
         Golden("many readers, block", "any thread of a block", _settings(**MACHINES[1], owner_unit="block"), SHARED),
         Golden("many readers, atomic", "any thread", _settings(**MACHINES[1], dup="atomic"), SHARED),
         Golden("many readers, live", "seen at once", _settings(**MACHINES[1], visibility="live"), SHARED),
+        Golden("many readers, idle", "dealt to idle threads", _settings(**MACHINES[1], shard="idle"), SHARED),
         Golden("sort", "lists, regions given", _settings(**MACHINES[2]), SORT),
         Golden("church", "lambdas duplicated", _settings(**MACHINES[3]), CHURCH),
         Golden("choices", "collapsing, to the end", _settings(**MACHINES[5]), CHOICES, mode="collapse"),

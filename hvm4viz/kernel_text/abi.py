@@ -16,7 +16,7 @@ def _words(*names: str) -> np.dtype[np.void]:
 
 PARAMS: Final = _words(
     "threads", "tpb_shift", "region_shift", "slice_shift", "now", "fuel", "slot_cells", "lam_cells",
-    "rules", "flags", "shard_address", "slack", "poll", "regions", "width", "spare",
+    "rules", "flags", "shard", "slack", "poll", "regions", "width", "spare",
 )  # fmt: skip
 THREAD_STATE: Final = _words(
     "next", "end", "region", "first", "count", "done", "out", "out_max", "out_count",
@@ -67,7 +67,7 @@ FORKED: Final = 84
 
 SCAN_PART: Final = 32
 SCAN_GROUP: Final = 64
-_ALL_WORDS, _D_WORDS = 20, 20
+_ALL_WORDS, _D_WORDS = 22, 24
 
 
 def dealt_bytes(threads: int) -> int:

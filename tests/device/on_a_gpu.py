@@ -53,6 +53,7 @@ PROTOCOLS: tuple[dict[str, Any], ...] = (
     {"dup": "owner"},
     {"dup": "owner", "owner_unit": "block", "defer": "return", "shard": "address"},
     {"dup": "claim", "fork": "auto"},
+    {"dup": "owner", "shard": "idle"},
     {"dup": "atomic", "shard": "address"},
     {"dup": "owner", "visibility": "live"},
 )

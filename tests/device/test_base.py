@@ -38,13 +38,13 @@ def test_a_run_is_moved_where_that_pays_over_a_few_passes() -> None:
     def chosen(work: int, *, is_away: bool, heap_bytes: int = 0) -> Way:
         pace.learn(away, 100, 0, 0)
         pace._work = work
-        return pace.way(100, is_away=is_away, heap_bytes=heap_bytes)
+        return pace.way(100, is_away=is_away, heap_bytes=lambda: heap_bytes)
 
     assert chosen(1000, is_away=False) is host  # a move costs more than all of the pass
     assert chosen(100_000, is_away=False) is away
     assert chosen(100_000, is_away=False, heap_bytes=1 << 30) is host
     assert chosen(1000, is_away=True) is away
-    assert pace.way(1, is_away=True, heap_bytes=0) is host
+    assert pace.way(1, is_away=True, heap_bytes=lambda: 0) is host
 
 
 def test_a_wide_run_with_much_to_do_uses_the_pool_and_a_narrow_one_does_not() -> None:

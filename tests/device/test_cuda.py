@@ -152,6 +152,7 @@ def test_no_room_on_the_gpu_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
         raise module.cuda.memory.OutOfMemoryError("Out of memory allocating 1,073,741,824 bytes")
 
     monkeypatch.setattr(module, "zeros", full)
+    monkeypatch.setattr(module, "empty", full)
     monkeypatch.setitem(sys.modules, "cupy", module)
 
     with pytest.raises(DeviceFailed, match="Out of memory"):

@@ -199,6 +199,7 @@ def small_gpu(monkeypatch: pytest.MonkeyPatch, nbytes: int) -> Callable[[], int]
         return Array(words)
 
     monkeypatch.setattr(module, "zeros", zeros)
+    monkeypatch.setattr(module, "empty", zeros)
     monkeypatch.setattr(module.cuda.runtime, "memGetInfo", lambda: (nbytes - held[0], nbytes))
     monkeypatch.setattr(cuda_memory, "WHOLE_BYTES", 1 << 16)
     return lambda: held[0]

@@ -67,7 +67,7 @@ def some_machine(below: Below) -> Machine:
         threads_per_block=(1, 2, 4)[below(3)],
         region_size=(4096, 512, 64)[below(3)],
         fuel=("auto", 1, 2, 7, 16)[below(5)],
-        shard=("index", "address")[below(2)],
+        shard=("index", "address", "idle")[below(3)],
         fork=("off", "auto")[below(2)],
         **protocols()[below(len(protocols()))],
     )

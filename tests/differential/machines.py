@@ -14,7 +14,7 @@ GRID: dict[str, tuple[Any, ...]] = {
     "region_size": (64, 4096),
     "threads_per_block": (1, 4),
     "fuel": (1, 16, "auto"),
-    "shard": ("index", "address"),
+    "shard": ("index", "address", "idle"),
     "dup": ("owner", "atomic", "claim"),
     "owner_unit": ("thread", "block"),
     "visibility": ("pass", "live"),

@@ -16,7 +16,7 @@ COUNT = "@count = λ{0n: λx. x; 1n+: λn. λx. @count(n, x)}\n"
 SPIN = "@spin = λn. @spin((n + 1))\n"
 TREE = "@sum = λ{0n: 1; 1n+: λ&n. (@sum(n) + @sum(n))}\n"
 
-SHAPES: list[tuple[int, int, Shard]] = [(3, 7, "index"), (64, 16, "index"), (8, 16, "address")]
+SHAPES: list[tuple[int, int, Shard]] = [(3, 7, "index"), (64, 16, "index"), (8, 16, "address"), (64, 16, "idle")]
 MACHINES = [
     Machine(blocks=blocks, fuel=fuel, fork="auto", shard=shard, **protocol)
     for blocks, fuel, shard in SHAPES

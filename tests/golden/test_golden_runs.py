@@ -51,7 +51,7 @@ def test_they_cover_protocols_machines_and_ways_to_stop() -> None:
     assert seen["owner_unit"] == {"thread", "block"}
     assert seen["defer"] == {"migrate", "return"}
     assert seen["visibility"] == {"pass", "live"}
-    assert seen["shard"] == {"index", "address"}
+    assert seen["shard"] == {"index", "address", "idle"}
     assert seen["fork"] == {"auto", "off"}
     assert max(golden.machine.threads for golden in goldens()) > 1024
     assert {golden.expected.status for golden in goldens()} == {"done", "error", "heap_full"}

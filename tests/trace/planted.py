@@ -161,7 +161,7 @@ def two_hops_in_the_order_of_arrival(forgery: Forgery) -> Place:
     return forgery.where(p, at)
 
 
-@plant("owner", "fresh entries are dealt in turn, or to the owner of their cell")
+@plant("owner", "fresh entries are dealt in turn, to the owner of their cell, or to idle threads")
 def a_fresh_entry_on_another_thread(forgery: Forgery) -> Place:
     p, at = next((p, at) for p, at in forgery.find(origin=ORIGIN["fresh"]) if p > 3 and last_of_pass(forgery, p, at))
     forgery.events[p]["thread"][at] = 9
@@ -173,8 +173,15 @@ def last_of_pass(forgery: Forgery, p: int, at: int) -> bool:
     return at == events.size - 1 and events["thread"][at] < 9
 
 
-@plant("address", "fresh entries are dealt in turn, or to the owner of their cell")
+@plant("address", "fresh entries are dealt in turn, to the owner of their cell, or to idle threads")
 def a_fresh_entry_away_from_its_cell(forgery: Forgery) -> Place:
+    p, at = next((p, at) for p, at in forgery.find(origin=ORIGIN["fresh"]) if p > 3 and last_of_pass(forgery, p, at))
+    forgery.events[p]["thread"][at] = 9
+    return forgery.where(p, at)
+
+
+@plant("idle", "fresh entries are dealt in turn, to the owner of their cell, or to idle threads")
+def a_fresh_entry_past_an_idle_thread(forgery: Forgery) -> Place:
     p, at = next((p, at) for p, at in forgery.find(origin=ORIGIN["fresh"]) if p > 3 and last_of_pass(forgery, p, at))
     forgery.events[p]["thread"][at] = 9
     return forgery.where(p, at)

@@ -36,6 +36,7 @@ SHARED = """
 BASES: dict[str, dict[str, Any]] = {
     "owner": {},
     "address": {"shard": "address"},
+    "idle": {"shard": "idle"},
     "return": {"defer": "return"},
     "block": {"owner_unit": "block"},
     "claim": {"dup": "claim"},

@@ -66,9 +66,9 @@ def fuel(view: View) -> Found | None:
         raise CannotCheck(f"the recording says fuel={fuel!r:.40}, which is no number")
     widths = view.trace.frontier_sizes[: view.n]
     unique, place = np.unique(widths, return_inverse=True)
-    auto = np.array([auto_fuel(int(width)) for width in unique], np.int64)[place]
+    auto = np.array([auto_fuel(int(width), view.threads) for width in unique], np.int64)[place]
     allowed = np.full(view.n, min(max(fuel, 0), 1 << 62), np.int64) if isinstance(fuel, int) else auto
-    allowed[view.is_evaluator[: view.n]] = auto_fuel(1)
+    allowed[view.is_evaluator[: view.n]] = auto_fuel(1, 1)
     limit = allowed[view.passes]
     spent = view.col("interactions")
     return view.at_event(spent > limit, lambda e: f"it is charged {spent[e]:,} and has fuel for {limit[e]:,}")

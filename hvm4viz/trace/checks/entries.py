@@ -56,7 +56,7 @@ def segment_order(view: View) -> Found | None:
 
 
 def dealing(view: View) -> Found | None:
-    """Check that fresh entries are dealt as the setting says: to threads in turn, or to the owner of their cell."""
+    """Check that fresh entries are dealt as the setting says: in turn, to the owner of their cell, to who is idle."""
     kind, _ = _kinds(view)
     dealt = np.flatnonzero((kind == _DEALT) & ~view.by_evaluator)
     thread, passes, loc = view.col("thread").astype(np.int64)[dealt], view.passes[dealt], view.col("loc")
@@ -69,6 +69,11 @@ def dealing(view: View) -> Found | None:
             return found
         groups, lanes, n_lanes = passes * np.int64(view.header.blocks) + thread // tpb, thread % tpb, tpb
     else:
+        if view.by_idleness:
+            dealt, found = _beyond_idle(view, dealt)
+            if found is not None:
+                return found
+            thread, passes = view.col("thread").astype(np.int64)[dealt], view.passes[dealt]
         groups, lanes, n_lanes = passes.astype(np.int64), thread, view.threads
     return _in_turn(view, dealt, groups, lanes, n_lanes)
 
@@ -86,6 +91,27 @@ def hops_in_turn(view: View) -> Found | None:
     number = _number_in_group(groups[order])
     wrong = order[(thread[order] % tpb != number % tpb) & _is_ordered(view)[hops[order]]]
     return view.at_event(hops[wrong], "another thread of the block is next")
+
+
+def _beyond_idle(view: View, dealt: NDArray[np.int64]) -> tuple[NDArray[np.int64], Found | None]:
+    """Check that the first fresh entries fall on the first threads that have no others; return the entries after those."""
+    keys = view.passes.astype(np.int64) * view.threads + view.col("thread")
+    is_dealt = np.zeros(keys.size, bool)
+    is_dealt[dealt] = True
+    busy = np.unique(keys[~is_dealt])
+    own = keys[dealt]
+    at = np.searchsorted(busy, own)
+    is_busy = np.zeros(own.size, bool)
+    is_busy[at < busy.size] = busy[at[at < busy.size]] == own[at < busy.size]
+    is_first = np.concatenate([[True], own[1:] != own[:-1]])[: own.size] & ~is_busy
+    starts = own - own % view.threads
+    rank = own % view.threads - (at - np.searchsorted(busy, starts))
+    n_dealt = np.searchsorted(own, starts + view.threads) - np.searchsorted(own, starts)
+    n_first = np.bincount(np.searchsorted(own, starts)[is_first], minlength=max(own.size, 1))[np.searchsorted(own, starts)]
+    n_idle = view.threads - (np.searchsorted(busy, starts + view.threads) - np.searchsorted(busy, starts))
+    is_whole = _is_ordered(view)[dealt]
+    wrong = is_whole & ((is_first & (rank >= n_dealt)) | (n_first != np.minimum(n_dealt, n_idle)))
+    return dealt[~is_first], view.at_event(dealt[wrong], "another thread has nothing else to do")
 
 
 def _in_turn(
@@ -146,6 +172,6 @@ RULES = (
     Rule("an entry runs on a thread of the machine", "events", threads_exist),
     Rule("a frontier is its segments in thread order", "events", thread_order),
     Rule("a segment holds resumed, sent, fresh and polling entries in this order", "events", segment_order),
-    Rule("fresh entries are dealt in turn, or to the owner of their cell", "events", dealing),
+    Rule("fresh entries are dealt in turn, to the owner of their cell, or to idle threads", "events", dealing),
     Rule("tasks that come to a block are dealt in turn", "events", hops_in_turn),
 )

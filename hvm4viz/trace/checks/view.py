@@ -123,6 +123,7 @@ class View:
         self.forks = settings.get("fork", "off") != "off"
         self.returns = settings.get("defer") == "return"
         self.by_address = settings.get("shard") == "address"
+        self.by_idleness = settings.get("shard") == "idle"
         self.fuel = settings.get("fuel", "auto")
         self.lifts = trace.header.mode == "collapse"
         self.threads = trace.header.blocks * trace.header.threads_per_block
