@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -22,6 +23,8 @@ from hvm4viz.estimate import HeapGauge, notice, shortages
 from hvm4viz.evaluate import Evaluator
 from hvm4viz.events import RESUMABLE, Observer, PassRecord, RunEnd, RunHeader
 from hvm4viz.frontier import Frontier
+from hvm4viz.heap import Heap
+from hvm4viz.kernel_text import abi
 from hvm4viz.kernel_text.source import Kernel, kernel
 from hvm4viz.machine import Loop
 from hvm4viz.outcome import Run, Stats, Status
@@ -29,10 +32,12 @@ from hvm4viz.program import Program, parse
 from hvm4viz.progress import progress_for
 from hvm4viz.readback import Term
 from hvm4viz.resume import resume_execution
+from hvm4viz.rules import without_room
 from hvm4viz.settings import Machine
 from hvm4viz.state import State, put_back, take
-from hvm4viz.stops import Stop
+from hvm4viz.stops import Fault, Stop
 from hvm4viz.store import PASSES_MAX, Store
+from hvm4viz.term import Tag, ext_of, tag_of
 
 if TYPE_CHECKING:
     from hvm4viz.trace import Recorder, Trace
@@ -252,7 +257,10 @@ class Execution:
         self.stop: Stop | None = None
         self._ended: Stop | None = None
         if start is not None:
-            self._ended = self._machine.go_on(is_full=start.is_full)
+            try:
+                self._ended = self._machine.go_on(is_full=start.is_full)
+            except (DeviceError, KernelFault) as error:
+                self._ended = self._failed(error)
 
     def _run_many_at_once(self) -> None:
         """Let passes run in one call where nobody looks at each of them."""
@@ -327,12 +335,15 @@ class Execution:
         try:
             self.stop = self._ended or self._loop.run(until)
         except (DeviceError, KernelFault) as error:
-            self.stop = Stop("failed", str(error))
-            self._failure = error
+            self.stop = self._failed(error)
         except BaseException:
             self._recorder.close()  # what was acknowledged stays readable
             raise
         return self.stop
+
+    def _failed(self, error: Exception) -> Stop:
+        self._failure = error
+        return Stop("failed", str(error))
 
     def new_results(self) -> Iterator[Term]:
         """Yield the results that have come up since the last call, in order."""
@@ -344,37 +355,61 @@ class Execution:
             yield term
 
     def finish(self, stop: Stop) -> Run:
-        """Tell the observers that the run is over; return what it left behind."""
-        request = self.request
-        image = self.engine.image()
+        """Tell the observers that the run is over; return what it left behind: without its heap, if that is lost."""
         for _ in self.new_results():
             pass
-        if request.mode == "snf" and stop.status == "done":
-            self.results = [Term(self.store.cells, image.root, self._book)]
-        message = self._message(stop)
+        try:
+            image = self.engine.image()
+            answer = Term(self.store.cells, image.root, self._book) if self._has_answer(stop) else None
+            results = [answer.fixed()] if answer else self.results
+            run = self._ended_run(stop, self._message(stop), image, results, self.store.cells_used())
+        except DeviceError as error:  # nothing can be read there any more
+            failed = stop if stop.status == "failed" else self._failed(error)
+            return self._ended_run(failed, self._lost(failed), self._lost_heap(), self.results, 0)
+        if stop.status != "failed":  # where anything may have been written
+            with suppress(DeviceError):  # all was read before
+                self.store.retire()
+        return run
+
+    def _has_answer(self, stop: Stop) -> bool:
+        return self.request.mode == "snf" and stop.status == "done"
+
+    def _lost(self, stop: Stop) -> str:
+        passes = self.store.passes
+        return (
+            f"{stop.message}; the device was lost after {passes:,} pass{'es' * (passes != 1)}, and the heap with it: "
+            "the trace has what came before. A new process can open the device afresh; device='cpu' does without it"
+        )
+
+    def _lost_heap(self) -> Heap:
+        machine = self.request.machine
+        return Heap(
+            np.zeros(0, np.uint64), region_size=machine.region_size, threads_per_block=machine.threads_per_block
+        )
+
+    def _ended_run(self, stop: Stop, message: str, heap: Heap, results: list[Term], cells_used: int) -> Run:
+        request = self.request
         log = self.evaluator.log if self.evaluator else []
-        lines = tuple(term.text for term in self.results)
+        lines = tuple(term.text for term in results)
         end = RunEnd(status=stop.status, message=message, lines=lines, log=tuple(log))
         for observer in self._observers:
             observer.end(end)
         if self._recorder.failure is not None:
             message = f"{message}; {self._recorder.failure}".removeprefix("; ")
-        stats: Stats = self.totals.finish(time.perf_counter() - self._begun, self.store.cells_used())
+        stats: Stats = self.totals.finish(time.perf_counter() - self._begun, cells_used)
         if stop.status not in RESUMABLE and self.enumeration is not None:
             self.enumeration.let_go()
-        if stop.status != "failed":  # where anything may have been written
-            self.store.retire()
         return Run(
             program=request.program,
             status=Status(stop.status),
             message=message,
-            results=list(self.results),
+            results=list(results),
             log=list(log),
             stats=stats,
             trace=self._recorder.trace,
             machine=request.machine,
             device=self.device,
-            heap=image,
+            heap=heap,
             cause=self._failure or (self.evaluator.cause if self.evaluator else None),
             resumer=partial(resume_execution, self) if stop.status in RESUMABLE else None,
         )
@@ -397,9 +432,18 @@ class Execution:
                 f"call primitives; call %{name} outside, or reduce with %nf, which does it on the CPU evaluator"
             )
         if stop.status == "heap_full":
-            return f"{stop.message}; it was at work{where}" if where else stop.message
+            rule = self._starved_rule(fault)
+            return f"{stop.message}; it was at work{rule}{where}" if rule or where else stop.message
         what = stop.message or _ERRORS.get(fault.kind, f"kernel fault {fault.kind}")
         return f"RUNTIME_ERROR: {what}{where}; pass {self.store.passes - 1}, cell {fault.root}"
+
+    def _starved_rule(self, fault: Fault) -> str:
+        """Name the rule that had no room, if the task was to apply one: it may have been making a node instead."""
+        is_closure = tag_of(fault.hand) == Tag.ALO
+        tag = tag_of(int(self._book.code[ext_of(fault.hand)]) if is_closure else fault.hand)
+        frame = _FRAMES.get(fault.frame, "") if fault.is_value else "enter"
+        names = without_room(self.store.kernel.rules, frame, _VALUES.get(tag, ""), is_closure=is_closure)
+        return f" on {' or '.join(names)}" if names else ""
 
     def _primitive(self, place: int) -> str:
         words, prims = self._book.words, self._book.prims
@@ -422,6 +466,9 @@ def carry_out(request: Request, on_result: Callable[[Term], None] | None = None)
         if stop is not None:
             return execution.finish(stop)
 
+
+_VALUES = {**{int(tag): tag.name for tag in Tag}, **dict.fromkeys(range(Tag.C00, Tag.C16 + 1), "CTR")}
+_FRAMES = {tag: name.removeprefix("F_") for name, tag in vars(abi).items() if name.startswith("F_")}
 
 _ERRORS = {
     1: "cannot apply a number (also when no case of a λ{…} matched and it has no default)",

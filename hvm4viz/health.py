@@ -23,6 +23,7 @@ from hvm4viz.run import run
 _PYTHON: Final = (3, 11)
 _PROGRAM: Final = "@main = #Pair{1 + 2, 3}"
 _ANSWER: Final = "#Pair{3,3}"
+_OTHER_CACHE: Final = "export HVM4VIZ_CACHE=/a/folder/of/yours"
 _COMMAND: Final = re.compile(r"[;,(]?\s*(?:run: |`)((?:pip|python3?|export) [^`]*)`?\)?$")
 
 
@@ -32,9 +33,8 @@ def python() -> Check:
     detail = f"{platform.python_version()}, {bits}-bit, {sys.executable or 'embedded'}"
     if sys.version_info[:2] < _PYTHON or bits != 64:
         wanted = ".".join(map(str, _PYTHON))
-        return Check(
-            "Python", "FIX", f"{detail}; {wanted} or later, 64-bit, is needed", f"python{wanted} -m venv .venv"
-        )
+        fix = f"python{wanted} -m venv .venv"
+        return Check("Python", "FIX", f"{detail}; {wanted} or later, 64-bit, is needed", fix)
     return Check("Python", "ok", detail)
 
 
@@ -73,7 +73,8 @@ def compiler() -> Check:
         found = find_compiler()
         library('extern "C" int hvm4viz_doctor() { return 1; }\n')
     except DeviceError as error:
-        return Check("C++ compiler", "FIX", str(error), "pip install ziglang")
+        fix = _OTHER_CACHE if "HVM4VIZ_CACHE" in str(error) else "pip install ziglang"
+        return Check("C++ compiler", "FIX", str(error), fix)
     return Check("C++ compiler", "ok", " ".join(found.command))
 
 
@@ -82,7 +83,7 @@ def cache() -> Check:
     folder = cache_folder()
     if folder is None:
         detail = f"{wanted_cache()} cannot be written: the kernel is compiled anew in every process"
-        return Check("cache folder", "optional", detail, "export HVM4VIZ_CACHE=/a/folder/of/yours")
+        return Check("cache folder", "optional", detail, _OTHER_CACHE)
     kept = sum(path.stat().st_size for path in folder.glob("kernel-*"))
     return Check("cache folder", "ok", f"{folder}, {kept / 2**20:.1f} MiB of compiled kernels")
 

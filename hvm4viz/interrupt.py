@@ -8,7 +8,8 @@ import sys
 import threading
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
-from typing import Final, NoReturn
+from types import FrameType
+from typing import Any, Final, NoReturn
 
 INTERRUPTED: Final = 130
 """Exit code of what a person stopped."""
@@ -25,36 +26,59 @@ def ends_the_command() -> Generator[None]:
         raise
 
 
-@contextmanager
-def kept_interrupts() -> Generator[None]:
+class kept_interrupts:  # noqa: N801  (used as the function that it looks like)
     """Raise at the end an interrupt that came meanwhile and got lost, or was taken for something else.
 
     Python prints and forgets an exception that is raised while it calls back for an object that goes away, and C++ that
     converts its arguments makes a TypeError of any. Whoever does very much of both, as matplotlib does, loses an
     interrupt now and then.
+
+    No generator: one that is interrupted on its way to ``yield`` is not ended before its traceback is forgotten. An
+    interrupt on the way in or out is kept, too, and the handler that was there before comes back.
     """
-    is_main = threading.current_thread() is threading.main_thread()
-    if not is_main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
-        yield
-        return
-    pressed = False
 
-    def press(*_: object) -> NoReturn:
-        nonlocal pressed
-        pressed = True
-        raise KeyboardInterrupt
+    def __init__(self) -> None:
+        self._before: Any = None
+        self._is_on = self._is_pressed = False
 
-    signal.signal(signal.SIGINT, press)
-    try:
-        yield
-    except Exception as taken_for:
-        if pressed:
-            raise KeyboardInterrupt from taken_for
-        raise
-    finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-    if pressed:
-        raise KeyboardInterrupt
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        """Handle SIGINT; on the way out it is only noted."""
+        del number, frame
+        self.note()
+        if self._is_on:
+            raise KeyboardInterrupt
+
+    def note(self) -> None:
+        """Keep in mind that there was one, here and in whatever this is a part of."""
+        self._is_pressed = True
+        if isinstance(self._before, kept_interrupts):
+            self._before.note()
+
+    def __enter__(self) -> None:
+        """Take over, if nobody but Python, or another of these, handles interrupts."""
+        if threading.current_thread() is not threading.main_thread():
+            return
+        before = signal.getsignal(signal.SIGINT)
+        if before is not signal.default_int_handler and not isinstance(before, kept_interrupts):
+            return
+        self._before = before
+        try:
+            self._is_on = True
+            signal.signal(signal.SIGINT, self)
+        except BaseException:
+            self._leave()
+            raise
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
+        """Give back; raise what came meanwhile, unless it is on its way."""
+        self._leave()
+        if self._is_pressed and (error is None or isinstance(error, Exception)):
+            raise KeyboardInterrupt from error
+
+    def _leave(self) -> None:
+        self._is_on = False
+        if self._before is not None and signal.getsignal(signal.SIGINT) is self:
+            signal.signal(signal.SIGINT, self._before)
 
 
 def end() -> NoReturn:

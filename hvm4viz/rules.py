@@ -118,6 +118,21 @@ def parse_rule(file: str, text: str) -> Rule:
     )
 
 
+def without_room(rules: tuple[Rule, ...], frame: str, value: str, *, is_closure: bool) -> list[str]:
+    """Return the names of the rules that may find no cells where a value meets a frame (or on ``enter``).
+
+    Those are the rules that take cells, and for a closure those that want a node in its place, too. There is one, but
+    where a closure is the argument of a case under a guard: whether the case fits is not known here.
+    """
+    return [
+        rule.name
+        for rule in rules
+        if frame in rule.frames
+        and value in rule.values
+        and (rule.words != "0" or (is_closure and not rule.takes_closure))
+    ]
+
+
 @cache
 def rule_table() -> tuple[Rule, ...]:
     """Return every rule, in the order of file names: the index is the rule's number in this build."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from hvm4viz.heap import Task
 from hvm4viz.kernel_text import abi
-from hvm4viz.term import SUB_BIT
+from hvm4viz.term import SUB_BIT, tag_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class Stop:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Where a task met a runtime error or a primitive.
+    """Where a task stopped that met a runtime error or a primitive, or found no cells.
 
     Attributes
     ----------
@@ -34,12 +34,18 @@ class Fault:
         Root cell of the task.
     hand : int
         Term in hand.
+    frame : int
+        Tag of the innermost frame.
+    is_value : bool
+        Whether the term in hand is in weak normal form: then it was to meet that frame.
     """
 
     kind: int
     place: int
     root: int
     hand: int
+    frame: int
+    is_value: bool
 
 
 def stalled(tasks: int) -> str:
@@ -58,6 +64,8 @@ def fault_of(record: np.void) -> Fault:
         place=int(record["place"]),
         root=int(record["root"]),
         hand=int(record["hand"]) & ~SUB_BIT,
+        frame=tag_of(int(record["top"])),
+        is_value=bool(int(record["hand"]) & SUB_BIT),
     )
 
 

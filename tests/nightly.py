@@ -5,9 +5,10 @@
     python tests/nightly.py --minutes 360 --resume nightly.json [--only PART]...
     python tests/nightly.py --list
 
-Each part is a process of its own. What the parts keep lies beside FILE; their numbers are totals over all runs with
-that file, and stand in the table that is printed at the end. Exit code 1 if anything failed, now or in an earlier run:
-what was mended is forgotten with the part's files.
+Each part is a process of its own, and stops at its time, or behind the input that it was at then; one that does not is
+killed, and has failed. What the parts keep lies beside FILE; their numbers are totals over all runs with that file, and
+stand in the table that is printed at the end. Exit code 1 if anything failed, now or in an earlier run: what was mended
+is forgotten with the part's files.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import argparse
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -32,13 +34,27 @@ EXAMPLES: Final = 200
 
 MUTANTS_NOTICED: Final = 0.9
 
+MODULES: Final = ("parser", "trace", "escaping", "passes")
+"""Modules that are mutated, one a night: to see which of its tests reach what takes longer than a short night has."""
+
+GRACE_MIN: Final = 20.0
+"""Minutes that a part may take beyond its share: for what it compiles, and the input that it is at."""
+
+
+_NO_TESTS: Final = 5
+"""Exit code of pytest where every test is left out."""
+
 
 @dataclass
 class Tally:
-    """What a part did, in all runs: inputs tried, failures, minutes, where it goes on, and what there is to say."""
+    """What a part did, in all runs: inputs tried, failures, minutes, where it goes on, and what there is to say.
+
+    ``broken`` are the failures of the part itself: it could not run, or did not end as it should.
+    """
 
     tried: int = 0
     failures: int = 0
+    broken: int = 0
     minutes: float = 0.0
     next: int = 0
     note: str = ""
@@ -62,31 +78,46 @@ class Part:
     run: Callable[[Tally, Path, float], None] = field(repr=False)
 
 
-def call(tally: Tally, *command: str, env: dict[str, str] | None = None) -> str:
-    """Run a command of a part; return what it printed, which is shown too if it failed."""
-    done = subprocess.run(
+def call(*command: str, minutes: float, env: dict[str, str] | None = None) -> tuple[str, int]:
+    """Run a command of a part; return what it printed, which is shown too if it failed, and its exit code."""
+    with subprocess.Popen(
         [sys.executable, *command], cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT), **(env or {})},
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", check=False,
-    )  # fmt: skip
-    tally.note = "" if done.returncode in (0, 1) else f"ended with code {done.returncode}"
-    if done.returncode:
-        sys.stdout.write(done.stdout[-8000:])
-    return done.stdout
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", start_new_session=True,
+    ) as process:  # fmt: skip
+        try:
+            said, _ = process.communicate(timeout=60 * (minutes + GRACE_MIN))
+        except BaseException as stop:
+            os.killpg(process.pid, signal.SIGKILL)  # what it started, too
+            said, _ = process.communicate()
+            if not isinstance(stop, subprocess.TimeoutExpired):
+                raise
+    if process.returncode:
+        sys.stdout.write(said[-8000:])
+    return said, process.returncode
+
+
+def account(tally: Tally, said: str, code: int, found: int) -> None:
+    """Count it as a failure if a command failed and found nothing: an error of its own ends a script with 1, too."""
+    tally.note = ""
+    if code and not (code == 1 and found):
+        last = (said.strip().splitlines() or ["no word"])[-1][:80]
+        tally.note = "did not stop at its time" if code == -signal.SIGKILL else f"ended with code {code}: {last}"
+        tally.broken += 1
 
 
 def script(path: str, *options: str, counts: Callable[[Any], tuple[int, int]]) -> Callable[[Tally, Path, float], None]:
     """Make a part of a script that takes ``--minutes`` and ``--resume``; ``counts`` reads its file: tried, failures."""
 
     def run(tally: Tally, kept: Path, minutes: float) -> None:
-        said = call(tally, str(HERE / path), *options, "--minutes", f"{minutes:.3f}", "--resume", str(kept))
+        options_now = (*options, "--minutes", f"{minutes:.3f}", "--resume", str(kept))
+        said, code = call(str(HERE / path), *options_now, minutes=minutes)
+        found = 0
+        if kept.exists():
+            tally.tried, found = counts(kept.read_text(encoding="utf-8"))
+        account(tally, said, code if kept.exists() else code or 2, found)
+        tally.failures = found + tally.broken
         if not kept.exists():
-            tally.note = f"did not run: {(said.strip().splitlines() or ['no word'])[-1][:80]}"
-            tally.failures = max(tally.failures, 1)
-            return
-        text = kept.read_text(encoding="utf-8")
-        tally.tried, tally.failures = counts(text)
-        if tally.note:
-            tally.failures += 1
+            tally.note = f"did not run: {tally.note}"
 
     return run
 
@@ -112,46 +143,63 @@ def _sanitized(text: str) -> tuple[int, int]:
 
 
 def mutate(tally: Tally, kept: Path, minutes: float) -> None:
-    """Try mutants; too many that nobody notices are a failure."""
-    call(tally, str(HERE / "mutation" / "run.py"), "--minutes", f"{minutes / 4:.3f}", "--resume", str(kept))
+    """Try mutants of the module whose turn it is; too many that nobody notices are a failure."""
+    module = MODULES[tally.next % len(MODULES)]
+    tally.next += 1
+    options = ("--only", module, "--minutes", f"{minutes:.3f}", "--resume", str(kept))
+    said, code = call(str(HERE / "mutation" / "run.py"), *options, minutes=minutes + GRACE_MIN)
+    has_told = re.search(rf"^\s*{module}\b.*\d%", said, re.MULTILINE) is not None
     lines = kept.read_text(encoding="utf-8").splitlines() if kept.exists() else []
     verdicts = [verdict for _, verdict in map(json.loads, lines) if verdict != "invalid"]
     missed = sum(verdict in ("survived", "unreached") for verdict in verdicts)
     tally.tried = len(verdicts)
-    tally.failures = missed if missed > (1 - MUTANTS_NOTICED) * len(verdicts) else 0
+    account(tally, said, code, found=has_told)
+    tally.failures = tally.broken + (missed if missed > (1 - MUTANTS_NOTICED) * len(verdicts) else 0)
     tally.note = tally.note or f"{missed:,} not noticed"
 
 
 def fuzz(tally: Tally, _: Path, minutes: float) -> None:
     """Fuzz; the fuzzers keep their own files."""
-    said = call(tally, str(HERE / "fuzz" / "run.py"), "--minutes", f"{minutes:.3f}")
+    said, code = call(str(HERE / "fuzz" / "run.py"), "--minutes", f"{minutes:.3f}", minutes=minutes)
     rows = re.findall(r"^\w+: ([\d,]+) executions .* (\d+) findings", said, re.MULTILINE)
+    found = sum(int(findings) for _, findings in rows)
     tally.tried += sum(int(executions.replace(",", "")) for executions, _ in rows)
-    tally.failures += sum(int(findings) for _, findings in rows)
+    broken = tally.broken
+    account(tally, said, code, found)
+    tally.failures += found + tally.broken - broken
     if not rows:
-        tally.note, tally.failures = "did not run: pip install -e '.[dev,fuzz]'", tally.failures + 1
+        tally.note = "did not run: pip install -e '.[dev,fuzz]'"
 
 
-def pytest(tally: Tally, *options: str, env: dict[str, str] | None = None, each: int = 1) -> None:
-    """Run tests once; each that passed stands for so many inputs."""
-    said = call(tally, "-m", "pytest", "-q", "-p", "no:cacheprovider", *options, env=env)
+def pytest(tally: Tally, *options: str, minutes: float = 0.0, env: dict[str, str] | None = None, each: int = 1) -> None:
+    """Run tests once; each that passed stands for so many inputs. A test that is left out here counts for none."""
+    said, code = call("-m", "pytest", "-q", "-p", "no:cacheprovider", *options, minutes=minutes, env=env)
     found = {what: int(n) for n, what in re.findall(r"(\d+) (passed|failed|errors?)\b", said.strip().split("\n")[-1])}
-    broken = sum(n for what, n in found.items() if what != "passed")
-    tally.tried += each * found.get("passed", 0) + broken
-    tally.failures += broken or bool(tally.note and "code 5" not in tally.note)
-    tally.note = "" if "code 5" in tally.note else tally.note
+    wrong, broken = sum(n for what, n in found.items() if what != "passed"), tally.broken
+    tally.tried += each * found.get("passed", 0) + wrong
+    account(tally, said, 0 if code == _NO_TESTS else code, wrong)
+    tally.failures += wrong + tally.broken - broken
 
 
 def in_turn(*options: str, where: tuple[str, ...], mark: str) -> Callable[[Tally, Path, float], None]:
-    """Make a part of test files, one after the other, again and again."""
+    """Make a part of tests in files that have a word in them, one after the other, again and again."""
 
     def run(tally: Tally, _: Path, minutes: float) -> None:
+        end = time.monotonic() + 60 * minutes
         found = [path for name in where for path in sorted((ROOT / name).rglob("test_*.py"))]
-        files = [path for path in found if mark in path.read_text(encoding="utf-8")]
-        end, begun = time.monotonic() + 60 * minutes, tally.next
-        while time.monotonic() < end and tally.next < begun + len(files):
-            pytest(tally, *options, str(files[tally.next % len(files)]))
+        files = [str(path.relative_to(ROOT)) for path in found if mark in path.read_text(encoding="utf-8")]
+        said, code = call("-m", "pytest", "-q", "--collect-only", *options, *files, minutes=minutes)
+        tests = [line for line in said.splitlines() if re.match(r"\S+\.py::", line)]
+        if not tests:
+            account(tally, said, code or 2, 0)
+            tally.failures += 1
+            return
+        begun = tally.next
+        while tally.next < begun + len(tests):  # however short the time, it goes on
+            pytest(tally, *options, tests[tally.next % len(tests)], minutes=max(end - time.monotonic(), 0.0) / 60)
             tally.next += 1
+            if time.monotonic() >= end:
+                break
 
     return run
 
@@ -159,11 +207,16 @@ def in_turn(*options: str, where: tuple[str, ...], mark: str) -> Callable[[Tally
 def properties(tally: Tally, _: Path, minutes: float) -> None:
     """Try properties on other programs each time."""
     end = time.monotonic() + 60 * minutes
-    while time.monotonic() < end:
+    while True:  # however short the time, it goes on
         seed, examples = f"--hypothesis-seed={tally.next}", {"HVM4VIZ_TEST_EXAMPLES": str(EXAMPLES)}
         what = "names or labels or regions or geometry or resumed"
-        pytest(tally, seed, "-k", what, "tests/differential/test_properties.py", env=examples, each=EXAMPLES)
+        pytest(
+            tally, seed, "-k", what, "tests/differential/test_properties.py",
+            minutes=max(end - time.monotonic(), 0.0) / 60, env=examples, each=EXAMPLES,
+        )  # fmt: skip
         tally.next += 1
+        if time.monotonic() >= end:
+            break
 
 
 PARTS: Final[dict[str, Part]] = {
@@ -218,11 +271,15 @@ def main(arguments: list[str] | None = None, parts: dict[str, Part] | None = Non
             sys.stdout.write(f"{name}: {share:.1f} minutes\n")
             sys.stdout.flush()
             tally = tallies.setdefault(name, Tally())
-            known[name].run(tally, keep.with_name(f"{keep.stem}-{name.replace(' ', '-')}.json"), share)
+            try:
+                known[name].run(tally, keep.with_name(f"{keep.stem}-{name.replace(' ', '-')}.json"), share)
+            except Exception as error:  # noqa: BLE001  (the other parts have their night)
+                tally.note = f"{type(error).__name__}: {error}"[:100]
+                tally.broken, tally.failures = tally.broken + 1, tally.failures + 1
             tally.minutes += (time.monotonic() - begun) / 60
-            keep.write_text(
-                json.dumps({each: vars(kept) for each, kept in tallies.items()}, indent=1), encoding="utf-8"
-            )
+            fresh = keep.with_suffix(".part")
+            fresh.write_text(json.dumps({each: vars(kept) for each, kept in tallies.items()}, indent=1), "utf-8")
+            fresh.replace(keep)
     sys.stdout.write(f"\n{table({name: tallies[name] for name in chosen}, known)}\n")
     return 1 if any(tallies[name].failures for name in chosen) else 0
 

@@ -59,6 +59,17 @@ def test_a_checkout_that_is_not_installed_is_no_fault(monkeypatch: pytest.Monkey
     assert (check.verdict, check.fix) == ("optional", "pip install -e .")
 
 
+def test_without_room_for_kernels_another_folder_is_the_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_: str) -> Path:
+        raise DeviceUnavailable("no folder takes the compiled kernel: name one in HVM4VIZ_CACHE")
+
+    monkeypatch.setattr(health, "library", full)
+
+    check = health.compiler()
+
+    assert (check.verdict, check.fix) == ("FIX", "export HVM4VIZ_CACHE=/a/folder/of/yours")
+
+
 def test_without_a_compiler_ziglang_is_the_way(monkeypatch: pytest.MonkeyPatch) -> None:
     def absent() -> object:
         raise DeviceUnavailable(compiler.ADVICE)

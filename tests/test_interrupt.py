@@ -74,6 +74,60 @@ def test_one_that_is_taken_for_something_else_is_raised_as_what_it_is() -> None:
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
+@pytest.mark.parametrize("fails", [False, True])
+@pytest.mark.parametrize("way", ["in", "out"])
+def test_one_on_the_way_in_or_out_is_kept_and_the_handler_comes_back(
+    way: str,
+    fails: bool,  # noqa: FBT001
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    real = signal.signal
+
+    def pressed(number: int, handler: Any) -> Any:
+        is_way_out = handler is signal.default_int_handler
+        if is_way_out and way == "out":
+            signal.raise_signal(signal.SIGINT)
+        found = real(number, handler)
+        if not is_way_out and way == "in":
+            signal.raise_signal(signal.SIGINT)
+        return found
+
+    def work() -> None:
+        if fails:
+            raise TypeError("mine")
+
+    monkeypatch.setattr(signal, "signal", pressed)
+    with pytest.raises(KeyboardInterrupt), kept_interrupts():
+        work()
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_one_that_a_part_of_the_work_was_asked_by_is_kept_by_the_whole() -> None:
+    def part() -> None:
+        with kept_interrupts():
+            cast()
+
+    def taken_for_something_else() -> None:
+        try:
+            part()
+        except KeyboardInterrupt:
+            raise TypeError("incompatible function arguments") from None
+
+    with pytest.raises(KeyboardInterrupt), kept_interrupts():
+        taken_for_something_else()
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_one_that_was_never_left_hides_none_from_the_next() -> None:
+    abandoned = kept_interrupts()
+    abandoned.__enter__()  # as when the stop key is pressed between it and what it is for
+    try:
+        with pytest.raises(KeyboardInterrupt), kept_interrupts():
+            cast()
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 def test_a_failure_that_nobody_interrupted_stays_what_it_is() -> None:
     with pytest.raises(TypeError, match="mine"), kept_interrupts():
         raise TypeError("mine")

@@ -69,6 +69,84 @@ def test_a_part_that_cannot_run_is_a_failure(tmp_path: Path) -> None:
     assert "did not run" in json.loads((tmp_path / "a.json").read_text(encoding="utf-8"))["gone"]["note"]
 
 
+ENDS = """
+import sys
+from pathlib import Path
+kept = Path(sys.argv[sys.argv.index("--resume") + 1])
+if not kept.exists():
+    kept.write_text("3")
+{rest}
+"""
+
+
+@pytest.mark.parametrize(
+    ("rest", "failures", "note"),
+    [
+        ("", 0, ""),
+        ("raise ValueError('of its own')", 1, "ended with code 1: ValueError: of its own"),
+        ("sys.exit(7)", 1, "ended with code 7"),
+        ("kept.write_text('wrong')", 1, "ValueError"),
+        ("import time; time.sleep(60)", 1, "did not stop at its time"),
+    ],
+)
+def test_a_script_that_ends_badly_has_failed_though_it_found_nothing(
+    rest: str, failures: int, note: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(nightly, "GRACE_MIN", 1 / 60)
+    (tmp_path / "script.py").write_text(ENDS.format(rest=rest), encoding="utf-8")
+    ran: list[str] = []
+    parts = {
+        "script": Part("P1", "", nightly.script(str(tmp_path / "script.py"), counts=lambda text: (int(text), 0))),
+        "next": Part("P1", "", lambda *_: ran.append("it runs all the same")),
+    }
+    keep = tmp_path / "a.json"
+
+    assert main(["--minutes", "0.02", "--resume", str(keep)], parts) == (1 if failures else 0)
+
+    facts = json.loads(keep.read_text(encoding="utf-8"))["script"]
+    assert facts["failures"] == failures
+    assert note in facts["note"]
+    assert ran
+
+
+def test_what_a_script_broke_stays_counted_when_it_is_well_again(tmp_path: Path) -> None:
+    (tmp_path / "script.py").write_text(ENDS.format(rest="sys.exit(7)"), encoding="utf-8")
+    parts = {"script": Part("P1", "", nightly.script(str(tmp_path / "script.py"), counts=lambda text: (int(text), 0)))}
+    keep = str(tmp_path / "a.json")
+    assert main(["--minutes", "0.02", "--resume", keep], parts) == 1
+    (tmp_path / "script.py").write_text(ENDS.format(rest=""), encoding="utf-8")
+    assert main(["--minutes", "0.02", "--resume", keep], parts) == 1
+
+
+def test_tests_that_cannot_be_run_are_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tally = Tally()
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+    (tmp_path / "python").write_text("#!/bin/sh\necho No module named pytest; exit 1\n")
+    (tmp_path / "python").chmod(0o755)
+    nightly.pytest(tally, "tests")
+    assert (tally.failures, tally.note) == (1, "ended with code 1: No module named pytest")
+
+
+def test_slow_tests_are_run_one_by_one_from_where_it_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nightly, "ROOT", tmp_path)
+    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = slow\n", encoding="utf-8")
+    (tmp_path / "tests").mkdir()
+    text = "import pytest\n@pytest.mark.slow\ndef test_a(): pass\n@pytest.mark.slow\ndef test_b(): assert 0\n"
+    (tmp_path / "tests" / "test_it.py").write_text(text + "def test_c(): assert 0\n", encoding="utf-8")
+    run = nightly.in_turn("-m", "slow", where=("tests",), mark="mark.slow")
+    tally = Tally()
+    run(tally, tmp_path, 0.0)  # however short the time, one is run
+    assert (tally.next, tally.tried, tally.failures) == (1, 1, 0)
+    run(tally, tmp_path, 0.0)
+    assert (tally.next, tally.tried, tally.failures) == (2, 2, 1)
+
+
+def test_every_module_that_is_mutated_has_its_turn() -> None:
+    listed = "import tests.mutation.run as run; print(*run.MODULES)"
+    said = subprocess.run([sys.executable, "-c", listed], cwd=nightly.ROOT, capture_output=True, text=True, check=True)
+    assert tuple(said.stdout.split()) == nightly.MODULES
+
+
 def product(keep: Path, minutes: str) -> dict[str, int]:
     command = [sys.executable, "tests/differential/full_product.py", "--only", "swi_chain", "--quick", "--jobs", "1"]
     subprocess.run([*command, "--minutes", minutes, "--resume", str(keep)], cwd=nightly.ROOT, check=True)

@@ -12,6 +12,7 @@ import tempfile
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Final
 
 from hvm4viz.errors import CompileFailed, DeviceUnavailable
 
@@ -20,6 +21,7 @@ _NAMES = ("c++", "g++", "clang++")
 # zig builds a C library of its own the first time, unless nothing is linked; the kernel needs no more than memcpy and
 # memset, which the running process has.
 _ZIG_FLAGS = ("-fno-sanitize=undefined", *(("-nostdlib",) if sys.platform == "linux" else ()))
+_ROOM_BYTES: Final = 4 << 20  # more than a kernel's library and what a compiler writes on its way there
 _SUFFIX = ".dll" if sys.platform == "win32" else ".dylib" if sys.platform == "darwin" else ".so"
 
 ADVICE = (
@@ -122,41 +124,71 @@ def _session_folder() -> tempfile.TemporaryDirectory[str]:
 def library(source: str, *, extra: tuple[str, ...] = ()) -> Path:
     """Compile C++ text to a shared library, or find it in the cache.
 
-    Two processes may compile at once: each builds in a file of its own and renames it into place.
+    Two processes may compile at once: each builds in a file of its own and renames it into place. Where the cache
+    cannot be written, a full disk included, the library goes to a temporary folder that lasts as long as the process.
 
     Raises
     ------
     DeviceUnavailable
-        If there is no compiler.
+        If there is no compiler, or no folder that takes the library.
     CompileFailed
         With the compiler's own words.
     """
     compiler = find_compiler()
     flags = (*_FLAGS, *(() if sys.platform == "win32" else ("-fPIC",)), *extra)
     key = hashlib.sha256("\0".join((source, compiler.identity, *compiler.command, *flags)).encode()).hexdigest()[:32]
-    folder = cache_folder() or Path(_session_folder().name)
-    target = folder / f"kernel-{key}{_SUFFIX}"
+    name = f"kernel-{key}{_SUFFIX}"
+    folder, why = cache_folder(), "it cannot be written"
+    if folder is not None:
+        try:
+            return _built(source, compiler, flags, folder / name)
+        except OSError as error:
+            why = str(error)
+    try:
+        return _built(source, compiler, flags, Path(_session_folder().name) / name)
+    except OSError as error:
+        raise DeviceUnavailable(
+            f"no folder takes the compiled kernel: not the cache{_where(folder)} ({why}), and no temporary folder "
+            f"({error}). Free some space there, or name a folder that can be written in HVM4VIZ_CACHE"
+        ) from None
+
+
+def _where(folder: Path | None) -> str:
+    try:
+        return f" {folder or wanted_cache()}"
+    except RuntimeError:  # no home folder is known
+        return ""
+
+
+def _built(source: str, compiler: Compiler, flags: tuple[str, ...], target: Path) -> Path:
+    """Return a library, built unless it is there; ``OSError`` if its folder is at fault."""
     if target.exists():
         return target
-    with tempfile.TemporaryDirectory(dir=folder, prefix=".build-") as build:
+    with tempfile.TemporaryDirectory(dir=target.parent, prefix=".build-", ignore_cleanup_errors=True) as build:
         text, output = Path(build) / "kernel.cpp", Path(build) / f"kernel{_SUFFIX}"
         text.write_text(source, encoding="utf-8")
-        command = [*compiler.command, *flags, str(text), "-o", str(output)]
-        env = {"ZIG_GLOBAL_CACHE_DIR": str(folder / "zig"), **os.environ}  # zig wants a place of its own to write to
-        try:
-            done = subprocess.run(
-                command,
-                capture_output=True,
-                text=True,
-                errors="replace",
-                check=False,
-                stdin=subprocess.DEVNULL,
-                env=env,
-            )
-        except OSError as error:
-            raise CompileFailed(f"the compiler {compiler.command[0]} could not be started: {error}. {ADVICE}") from None
+        done = _compiled([*compiler.command, *flags, str(text), "-o", str(output)], target.parent, build)
         if done.returncode != 0 or not output.exists():
+            _ask_for_room(Path(build))
             words = (done.stderr or done.stdout).strip()
             raise CompileFailed(f"the kernel does not compile with {' '.join(compiler.command)}:\n{words}", text=words)
         output.replace(target)
     return target
+
+
+def _compiled(command: list[str], folder: Path, build: str) -> subprocess.CompletedProcess[str]:
+    env = {"ZIG_GLOBAL_CACHE_DIR": str(folder / "zig"), **os.environ}  # zig wants a place of its own to write to
+    env |= dict.fromkeys(("TMPDIR", "TEMP", "TMP"), build)  # all on one disk: whether it is full, one look tells
+    try:
+        return subprocess.run(
+            command, capture_output=True, text=True, errors="replace", check=False, stdin=subprocess.DEVNULL, env=env
+        )
+    except OSError as error:
+        raise CompileFailed(f"the compiler {command[0]} could not be started: {error}. {ADVICE}") from None
+
+
+def _ask_for_room(build: Path) -> None:
+    """Raise ``OSError`` where a compiler that failed may have found no room: its words come in any language."""
+    with (build / "room").open("wb") as file:
+        file.write(bytes(_ROOM_BYTES))
+        os.fsync(file.fileno())

@@ -9,6 +9,7 @@ import platform
 import re
 import sys
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, Self
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 
 from hvm4viz.device.base import Buffer, Device, Kernel, Way
 from hvm4viz.device.compiler import Compiler, find_compiler, library, wanted_cache
-from hvm4viz.errors import CompileFailed, DeviceFailed
+from hvm4viz.errors import CompileFailed, DeviceFailed, DeviceUnavailable
 from hvm4viz.kernel_text.source import batch_text
 from hvm4viz.settings import Machine
 
@@ -156,13 +157,27 @@ def wrap(source: str) -> tuple[str, dict[str, int]]:
 
 
 def load(text: str, *, extra: tuple[str, ...] = ()) -> ctypes.CDLL:
-    """Compile C++ text, with extra flags, or find it in the cache, and load it."""
+    """Compile C++ text, with extra flags, or find it in the cache, and load it.
+
+    Raises
+    ------
+    DeviceUnavailable
+        If what was just compiled cannot be loaded.
+    """
     path = library(text, extra=extra)
     try:
         return ctypes.CDLL(str(path))
     except OSError:  # a damaged cache entry: build it again
-        path.unlink(missing_ok=True)
-        return ctypes.CDLL(str(library(text, extra=extra)))
+        with suppress(OSError):
+            path.unlink()
+    path = library(text, extra=extra)
+    try:
+        return ctypes.CDLL(str(path))
+    except OSError as error:
+        raise DeviceUnavailable(
+            f"the compiled kernel {path} cannot be loaded: {error}. Name a folder in HVM4VIZ_CACHE from which programs "
+            "may be loaded (no `noexec` mount), and a compiler for this Python in HVM4VIZ_CXX"
+        ) from None
 
 
 @lru_cache(maxsize=16)  # a run may open a device of its own; to join the text again takes as long as a small run

@@ -14,7 +14,7 @@ import importlib
 import itertools
 import re
 from collections.abc import Callable, Sequence
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from typing import Any, Final, cast
 
 import numpy as np
@@ -24,6 +24,7 @@ from hvm4viz.device.compiler import find_compiler
 from hvm4viz.device.cpu import CpuDevice, CpuKernel
 from hvm4viz.device.cuda_buffer import CudaBuffer
 from hvm4viz.device.cuda_memory import CudaMemory
+from hvm4viz.device.telling import failures, told
 from hvm4viz.errors import CompileFailed, DeviceFailed, DeviceUnavailable
 from hvm4viz.settings import Machine
 
@@ -115,17 +116,17 @@ class CudaFunction:
     def launch(self, count: int, arguments: tuple[np.uint64, ...]) -> Handle:
         """Run ``count`` threads over what lies at these addresses."""
         device, many = self._device, len(self._calls) > 1
-        if many:
-            device.stream.synchronize()  # what is on its way to the first GPU is for all of them
         each = device.share(count) if many else count
         try:
+            if many:
+                device.stream.synchronize()  # what is on its way to the first GPU is for all of them
             for call, gpu, stream, first in zip(
                 self._calls, device.gpus, device.streams, range(0, count, each), strict=False
             ):
                 groups = -(-min(each, count - first) // GROUP)
                 with gpu:
                     call((groups,), (GROUP,), (*arguments, np.uint32(first)), stream=stream)
-        except device.cupy.cuda.driver.CUDADriverError as error:
+        except device.failures as error:
             raise DeviceFailed(f"{device.name} failed: {error}", text=str(error)) from None
         return device.pending
 
@@ -169,6 +170,8 @@ class CudaKernel(Kernel):
                 with gpu:
                     calls.append(module.get_function(name))
         except Exception as error:  # noqa: BLE001  (CuPy has one of its own for each step)
+            if isinstance(error, device.failures) and "NOT_FOUND" not in str(error):
+                raise DeviceFailed(f"{device.name} failed: {error}", text=str(error)) from None
             raise CompileFailed(f"the kernel has no entry point {name!r}: {error}") from None
         return CudaFunction(device, calls)
 
@@ -270,6 +273,7 @@ class CudaDevice(CudaMemory, Device):
         """Return how many threads of a grid each GPU runs, the last the rest: whole hardware groups."""
         return -(-threads // (len(self.gpus) * GROUP)) * GROUP
 
+    @told
     def kernel(self, source: str) -> CudaKernel:
         """Compile a kernel text for the GPU (CuPy keeps the result on disk) and for the host."""
         key = self.is_private, source
@@ -288,16 +292,19 @@ class CudaDevice(CudaMemory, Device):
         graph: Any = None
         moves = -1
 
-        def run() -> None:
+        @told
+        def run(self: CudaDevice) -> None:
             nonlocal graph, moves
             if moves != self.moves:  # the first time, or memory has moved
                 for each in bound:
                     each.take()  # what is not there yet is brought along: nothing may be copied while a graph is made
                 with self.gpus[0]:
                     self.stream.begin_capture()
-                    for (function, count, _), each in zip(calls, bound, strict=True):
-                        cast("CudaFunction", function).launch(count, each.take())
-                    graph = self.stream.end_capture()
+                    try:
+                        for (function, count, _), each in zip(calls, bound, strict=True):
+                            cast("CudaFunction", function).launch(count, each.take())
+                    finally:  # else nothing could ever be copied on this stream again
+                        graph = self.stream.end_capture()
                 moves = self.moves
             for each in given.values():
                 each.change += 1
@@ -305,7 +312,7 @@ class CudaDevice(CudaMemory, Device):
                 graph.launch(self.stream)
             self.wait()
 
-        return run
+        return partial(run, self)
 
 
 def open(*, workers: int | None = None, which: str = "") -> CudaDevice:  # noqa: A001  (the lookup's verb)
@@ -336,7 +343,10 @@ def open(*, workers: int | None = None, which: str = "") -> CudaDevice:  # noqa:
     numbers = _numbers(which, count) if which else (int(cupy.cuda.Device().id),)
     _connect(cupy, numbers)
     find_compiler()
-    return CudaDevice(cupy, workers, numbers)
+    try:
+        return CudaDevice(cupy, workers, numbers)
+    except failures(cupy) as error:
+        raise DeviceUnavailable(f"the GPU cannot be used: {error}; restart Python, and look at nvidia-smi") from None
 
 
 def _numbers(which: str, count: int) -> tuple[int, ...]:

@@ -12,10 +12,10 @@ from hvm4viz.device.base import view
 from hvm4viz.device.cuda_buffer import CudaBuffer, pieces_of
 from hvm4viz.device.spread import Spread
 from hvm4viz.device.staging import STAGED_BYTES, Staging
-from hvm4viz.errors import DeviceFailed
+from hvm4viz.device.telling import Failing, told
 
 
-class Copies:
+class Copies(Failing):
     """What is copied of buffers whose twins are the true ones.
 
     Parameters
@@ -27,20 +27,17 @@ class Copies:
         CuPy's stream of each.
     """
 
-    name: str
-
     def __init__(self, cupy: Any, numbers: tuple[int, ...], streams: list[Any]) -> None:
-        self.cupy, self.numbers, self.streams = cupy, numbers, streams
+        super().__init__(cupy)
+        self.numbers, self.streams = numbers, streams
         self.gpus = [cupy.cuda.Device(number) for number in numbers]
         self.stream = streams[0]
 
+    @told
     def wait(self) -> None:
         """Return once everything on all streams is done."""
-        try:
-            for stream in self.streams:
-                stream.synchronize()
-        except self.cupy.cuda.runtime.CUDARuntimeError as error:
-            raise DeviceFailed(f"{self.name} failed: {error}", text=str(error)) from None
+        for stream in self.streams:
+            stream.synchronize()
 
     def pull(self, buffer: Any, nbytes: int | None = None) -> None:
         """Copy what the GPU has in the first bytes of a buffer to the host, or in all that is in use."""
@@ -62,6 +59,7 @@ class Copies:
         if pieces:
             self.wait()
 
+    @told
     def columns(self, buffer: Any, dtype: np.dtype[Any], *names: str) -> dict[str, NDArray[np.uint32]]:
         """Return some 32-bit fields of all the structs in a buffer as they are, wherever it is."""
         host = view(buffer, dtype)
@@ -74,6 +72,7 @@ class Copies:
         self.wait()
         return found
 
+    @told
     def gather(self, buffer: CudaBuffer, words: NDArray[np.int64]) -> NDArray[np.uint64]:
         """Return 64-bit words of a buffer that is away, from anywhere in it."""
         found = np.zeros(words.size, np.uint64)
@@ -103,6 +102,7 @@ class Copies:
         for whole, start, stop in pieces_of(given):
             self._up(whole, start, stop)
 
+    @told
     def clear(self, buffer: Any, nbytes: int) -> None:
         """Set the first bytes of a buffer to zero, where it is."""
         if isinstance(buffer, CudaBuffer) and buffer.is_away:
@@ -111,6 +111,7 @@ class Copies:
         else:
             view(buffer, np.uint8)[:nbytes] = 0
 
+    @told
     def _up(self, buffer: CudaBuffer, start: int, stop: int) -> None:
         if stop <= start:
             return
@@ -119,6 +120,7 @@ class Copies:
         else:
             (buffer.twin.data + start).copy_from_host_async(buffer.address + start, stop - start, self.stream)
 
+    @told
     def _down(self, buffer: CudaBuffer, start: int, stop: int) -> None:
         if stop <= start:
             return
@@ -138,8 +140,9 @@ class Copies:
         try:
             with self.gpus[0]:
                 return Staging(self.cupy)
-        except self.cupy.cuda.memory.OutOfMemoryError:
+        except (self.cupy.cuda.memory.OutOfMemoryError, *self.failures):
             return None
 
+    @told
     def _across(self, to: Any, given: Any, nbytes: int) -> None:
         to.data.copy_from_device_async(given.data, nbytes, self.stream)

@@ -20,6 +20,7 @@ from hvm4viz.device.cuda_copies import Copies
 from hvm4viz.device.cuda_heap import HeapAway
 from hvm4viz.device.driver_memory import DriverMemory
 from hvm4viz.device.spread import Layout, Spread
+from hvm4viz.device.telling import told
 from hvm4viz.errors import DeviceFailed
 from hvm4viz.far import FarCells
 
@@ -107,6 +108,7 @@ class CudaMemory(Copies):
             except DeviceFailed:
                 return  # no room to move: it stays as it is
 
+    @told
     def _reserve(self, make: Callable[[], Any], nbytes: int) -> Any:
         full = self.cupy.cuda.memory.OutOfMemoryError
         try:
@@ -145,6 +147,7 @@ class CudaMemory(Copies):
         twin: Any = whole.twin
         return int(twin.data.ptr) + start
 
+    @told
     def _make_twin(self, buffer: CudaBuffer) -> None:
         """Make zero-filled device memory for a buffer; that of regions lies where they belong."""
         nbytes, layout = -(-len(buffer) // 8) * 8, buffer.layout
@@ -173,6 +176,7 @@ class CudaMemory(Copies):
         buffer.room, buffer.clean = wanted, wanted if layout is None else 0
         self._cleanse(buffer)
 
+    @told
     def _wanted(self, nbytes: int, used: int) -> int:
         """Return how much memory to take for a buffer of which so much is in use: for all of it, if most stays free."""
         if nbytes <= WHOLE_BYTES:
@@ -183,14 +187,17 @@ class CudaMemory(Copies):
             return nbytes
         return min(nbytes, max(_rounded(2 * used), free // 2 // PAGE * PAGE))
 
+    @told
     def _zeros(self, nbytes: int) -> Any:
         with self.gpus[0], self.stream:
             return self._reserve(lambda: self.cupy.zeros(nbytes, np.uint8), nbytes)
 
+    @told
     def _empty(self, nbytes: int) -> Any:
         with self.gpus[0], self.stream:
             return self._reserve(lambda: self.cupy.empty(nbytes, np.uint8), nbytes)
 
+    @told
     def _cleanse(self, buffer: CudaBuffer) -> None:
         """Zero what comes into use of a twin, and as much again."""
         if buffer.extent > buffer.clean:

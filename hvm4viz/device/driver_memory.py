@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, Final
 
 import numpy as np
@@ -108,7 +109,8 @@ class DriverMemory:
     def __del__(self) -> None:
         """Give all of it back: a run may end where nothing is fetched any more."""
         if getattr(self, "_at", None):
-            self.close()
+            with suppress(DeviceFailed):  # of a GPU that is lost nothing can be given back
+                self.close()
 
     def _ask(self, name: str, *arguments: Any) -> None:
         status = getattr(self._driver, name)(*arguments)

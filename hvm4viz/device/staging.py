@@ -30,9 +30,9 @@ class _Slot:
 
     def is_free(self) -> None:
         """Return once what was in it has landed."""
-        if self.landing is not None:
-            self.landing.result()
-            self.landing = None
+        landing, self.landing = self.landing, None
+        if landing is not None:
+            landing.result()
 
 
 class Staging:

@@ -12,7 +12,7 @@ const NEVER = 0xffffffff;
 const CHUNK = 1 << 16;                      // cells that are loaded together
 const WINDOW_BYTES = 1 << 20;               // as service.py cuts passes into windows
 const CELL_BYTES = 19;                      // that a cell of a large trace takes here
-const BOXES_MAX = 400, TILES_MAX = 40000;   // cells in sight up to which they are boxes, and tiles
+const BOXES_MAX = 400, TILES_MAX = 20000;   // cells in sight up to which they are boxes, and tiles: each is drawn by itself
 const MOTION_MS = 150, MOTION_RATE_MAX = 8; // animation of one step; rate above which there is none
 const STALL_AGE = 8;                        // passes that an entry waits before the banner speaks of it
 
@@ -1843,7 +1843,9 @@ class Heap {
         this.w = this.h = Math.sqrt(area) * (this.mode === "tiles" ? 0.94 : 1);
         if (this.w >= 1) this.w = this.h = Math.floor(this.w * 4) / 4;
       }
-      this.flat = this.mode !== "boxes" && this.w < 6;     // too small for cues: painted pixel by pixel
+      const most = Math.min(grid.n, Math.floor(width / this.w) * (Math.ceil(height / this.h) + 1));
+      // too small for cues, or too many to draw one by one: painted pixel by pixel
+      this.flat = this.mode !== "boxes" && (this.w < 6 || most > TILES_MAX);
       if (this.flat) this.arrangeRaster();
       else this.arrangeBlocks();
     }
@@ -1890,8 +1892,9 @@ class Heap {
   arrangeRegions() {
     const { store, grid, width } = this, n = grid.r1 - grid.r0 || store.meta.n_regions;
     const area = (width * Math.max(this.height - 10, 60) * 0.94) / Math.max(n / this.zoomed, 1);
-    const w = clamp(Math.floor(Math.sqrt(area * 1.7)), 3, 160), columns = Math.max(Math.floor((width - 12) / w), 1);
-    const h = clamp(Math.floor(w / 1.7), 3, 94);
+    const sized = (w) => [w, clamp(Math.floor(w / 1.7), 3, 94), Math.max(Math.floor((width - 12) / w), 1)];
+    let [w, h, columns] = sized(clamp(Math.floor(Math.sqrt(area * 1.7)), 3, 160));
+    while (columns * (Math.ceil(this.height / h) + 1) > TILES_MAX) [w, h, columns] = sized(w + 1);  // the rest is scrolled to
     Object.assign(this, { mode: w >= 60 ? "boxes" : "tiles", w, h, columns });
     this.high = 8 + Math.ceil(n / columns) * h;
   }

@@ -1,8 +1,12 @@
 from __future__ import annotations
 
+import errno
+import os
 import shlex
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,9 +19,11 @@ RUN = "import hvm4viz as hv; print(hv.run('@main = 1 + 2').text)"
 
 
 @pytest.fixture(autouse=True)
-def fresh_lookup(monkeypatch: pytest.MonkeyPatch) -> None:
+def fresh_lookup(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     compiler.find_compiler.cache_clear()
     monkeypatch.setattr(compiler, "_FLAGS", ("-O0", "-shared"))
+    yield
+    compiler.find_compiler.cache_clear()
 
 
 def test_same_source_is_compiled_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -53,6 +59,44 @@ def test_cache_that_cannot_be_written_is_done_without(tmp_path: Path, monkeypatc
 
     assert compiler.cache_folder() is None
     assert compiler.library(TINY).exists()
+
+
+def test_error_names_both_folders_where_none_takes_the_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("in the way")
+    monkeypatch.setenv("HVM4VIZ_CACHE", str(blocked / "cache"))
+    monkeypatch.setattr(tempfile, "tempdir", str(blocked / "temporary"))
+    monkeypatch.setattr(compiler, "_session_folder", compiler._session_folder.__wrapped__)
+
+    with pytest.raises(DeviceUnavailable, match="HVM4VIZ_CACHE") as caught:
+        compiler.library(TINY)
+
+    assert f"not the cache {blocked / 'cache'} (it cannot be written)" in str(caught.value)
+    assert str(blocked / "temporary") in str(caught.value)
+
+
+def test_compiler_that_finds_no_room_compiles_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cache, wrapper = tmp_path / "cache", tmp_path / "wrapper"
+    command = shlex.join(compiler.find_compiler().command)
+    wrapper.write_text(
+        f'#!/bin/sh\ncase "$TMPDIR" in {cache}/*) echo kein Platz >&2; exit 1;; esac\nexec {command} "$@"\n'
+    )
+    wrapper.chmod(0o755)
+    monkeypatch.setenv("HVM4VIZ_CACHE", str(cache))
+    monkeypatch.setenv("HVM4VIZ_CXX", str(wrapper))
+    compiler.find_compiler.cache_clear()
+
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with pytest.raises(CompileFailed, match="kein Platz"):
+        compiler.library(TINY)
+    monkeypatch.setattr(os, "fsync", full)
+
+    found = compiler.library(TINY)
+
+    assert found.exists()
+    assert not found.is_relative_to(tmp_path)
 
 
 def test_no_compiler_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -105,3 +149,17 @@ ENTRY(nothing)(BUFFER(uint, a, 0), GRID_INDEX) {}
     compiler.library(wrap(source)[0]).write_bytes(b"not a library")
 
     CpuDevice(1).kernel(source).function("nothing")(1, CpuDevice(1).buffer(4))
+
+
+def test_library_that_can_never_be_loaded_is_told_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from hvm4viz.device.cpu import load
+
+    wrapper = tmp_path / "wrapper"
+    wrapper.write_text('#!/bin/sh\nfor last; do :; done\necho "no library" > "$last"\n')
+    wrapper.chmod(0o755)
+    monkeypatch.setenv("HVM4VIZ_CACHE", str(tmp_path))
+    monkeypatch.setenv("HVM4VIZ_CXX", str(wrapper))
+    compiler.find_compiler.cache_clear()
+
+    with pytest.raises(DeviceUnavailable, match=r"kernel-\w+\.so cannot be loaded: .* Name a folder in HVM4VIZ_CACHE"):
+        load(TINY)

@@ -18,8 +18,8 @@ import json
 import os
 import sys
 import time
-from collections import Counter
-from concurrent.futures import ProcessPoolExecutor
+from collections import Counter, deque
+from concurrent.futures import Future, ProcessPoolExecutor
 from functools import partial
 from itertools import product
 from pathlib import Path
@@ -34,8 +34,8 @@ from tests.case_files import Case, cases, programs
 from tests.differential.answers import answer, faults
 from tests.differential.machines import ALONE, GRID, every_machine, is_affordable, name_of, pairwise_machines
 
-PART = 16
-"""Runs of one process between two looks at the clock."""
+AHEAD = 4
+"""Runs that wait for each process, so that none is idle; behind the deadline no more are begun."""
 
 TOO_SLOW = "left out: fuel 1 takes too long"
 
@@ -70,19 +70,31 @@ def main() -> int:
         work = sorted(product(chosen, machines), key=lambda pair: -(pair[0].interactions or 0))
         workers = 1 if arguments.jobs > 1 else None
         each = partial(attempt, device=arguments.device, workers=workers, level=arguments.verify or "off")
-        while state["next"] < len(work) and time.perf_counter() < deadline:
-            part = work[state["next"] : state["next"] + PART * arguments.jobs]
-            for (case, machine), found in zip(part, pool.map(each, *zip(*part, strict=True), chunksize=8), strict=True):
-                key = f"{case.mode}{'' if case.error is None else f', {case.error} error'}"
-                if found is None:
-                    runs[TOO_SLOW] += 1
-                    continue
-                runs[key] += 1
-                if found:
-                    wrong[key] += 1
-                    failed_cases.add(case.name)
-                    say(f"FAIL {case.name} on {name_of(machine)}: {found[0]}")
-            state["next"] += len(part)
+        under_way: deque[Future[list[str] | None]] = deque()
+        while state["next"] < len(work) and (under_way or time.perf_counter() < deadline):
+            while len(under_way) < AHEAD * arguments.jobs and time.perf_counter() < deadline:
+                rest = work[state["next"] + len(under_way) :][:1]
+                if not rest:
+                    break
+                under_way.append(pool.submit(each, *rest[0]))
+            if not under_way:
+                break
+            case, machine = work[state["next"]]
+            done = under_way.popleft()
+            if time.perf_counter() >= deadline and done.cancel():  # it has not begun, nor have those behind it
+                break
+            state["next"] += 1
+            found = done.result()
+            key = f"{case.mode}{'' if case.error is None else f', {case.error} error'}"
+            if found is None:
+                runs[TOO_SLOW] += 1
+                continue
+            runs[key] += 1
+            if found:
+                wrong[key] += 1
+                failed_cases.add(case.name)
+                say(f"FAIL {case.name} on {name_of(machine)}: {found[0]}")
+        pool.shutdown(cancel_futures=True)
     if arguments.resume is not None:
         done = {"next": state["next"] % len(work), "runs": runs, "wrong": wrong, "failed": sorted(failed_cases)}
         arguments.resume.write_text(json.dumps(done), encoding="utf-8")

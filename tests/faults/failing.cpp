@@ -11,7 +11,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-enum Kind { FULL, BROKEN, SHORT, PART, INTERRUPT };
+enum Kind { FULL, BROKEN, SHORT, PART, INTERRUPT, QUOTA, READ_ONLY, DENIED };
 
 static char folder[4096];
 static long left;
@@ -56,7 +56,11 @@ static bool fails(const char *name) {
         raise(SIGINT);
         return false;
     }
-    errno = kind == BROKEN ? EIO : ENOSPC;
+    errno = kind == BROKEN      ? EIO
+            : kind == QUOTA     ? EDQUOT
+            : kind == READ_ONLY ? EROFS
+            : kind == DENIED    ? EACCES
+                                : ENOSPC;
     return true;
 }
 

@@ -79,6 +79,7 @@ def environment() -> dict[str, str]:
 
 @cache
 def _drive() -> Any:
+    os.environ.pop("LD_PRELOAD", None)  # it is loaded; a compiler under a sanitizer takes minutes
     call = load(text()).fuzz_drive
     call.restype = None
     return call

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -147,3 +148,20 @@ def test_boiling_keeps_one_input_for_each_way(tmp_path: Path) -> None:
         "@main = [1]",
         "@main = λx. x",
     ]
+
+
+def test_the_compiler_of_a_fuzzed_kernel_runs_without_the_sanitizer(monkeypatch: pytest.MonkeyPatch) -> None:
+    preloaded: list[str | None] = []
+
+    class Library:
+        class fuzz_drive:  # noqa: N801  (as it is called there)
+            pass
+
+    def load(_: str) -> Library:
+        preloaded.append(os.environ.get("LD_PRELOAD"))
+        return Library()
+
+    monkeypatch.setattr(heaps, "load", load)
+    monkeypatch.setenv("LD_PRELOAD", "libm.so.6")
+    heaps._drive.__wrapped__()
+    assert preloaded == [None]

@@ -85,8 +85,8 @@ def said(messages: list[dict[str, Any]]) -> str:
 def stop_in(kernel: Kernel, work: str, then: str) -> str:
     """Press the stop button in the middle of some work; return what ``then`` prints, once the work ended in time."""
     code = f"""
-print("now", flush=True)
 try:
+    print("now", flush=True)  # on a busy machine the button may be pressed before this has returned
     while True:
         {work}
 except KeyboardInterrupt:
@@ -97,9 +97,13 @@ print({then})
     late: list[float] = []
     for attempt in range(TRIES):
         messages = execute(*kernel, code, stop_after_s=0.4 + 0.07 * attempt)
-        assert [m["content"]["traceback"] for m in messages if m["msg_type"] == "error"] == []
         stopped = next(message["content"]["at"] for message in messages if message["msg_type"] == "stopped")
-        if any(message["msg_type"] == "lost" for message in messages):
+        is_lost = any(message["msg_type"] == "lost" for message in messages)
+        errors = [message["content"] for message in messages if message["msg_type"] == "error"]
+        # the second press of one that only came late may come behind the work
+        wrong = [each for each in errors if not (is_lost and each["ename"] == "KeyboardInterrupt")]
+        assert not wrong, "\n".join(wrong[0]["traceback"])
+        if is_lost:
             late.append(inf)
             continue
         ended, _, rest = said(messages).partition("ended ")[2].partition("\n")

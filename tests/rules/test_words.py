@@ -108,10 +108,17 @@ def words_of(rule: Rule, *, threads: int) -> set[int]:
     return {eval(rule.words, {}, {**cells, "arity": arity}) for arity in range(17)}
 
 
+def told(message: str) -> str:
+    """Return the rule that a message of a full heap names."""
+    found = re.search(r"; it was at work on ([\w-]+(?: or [\w-]+)?)", message)
+    return found[1] if found else ""
+
+
 def proposed(message: str) -> str:
     found = re.fullmatch(
         rf"no free region left for block 0, which needs 1: all 1 regions \({CELLS} cells\) are in use; "
-        r"re-run with heap='(\d+ MiB)', unless the program never ends(?:; it was at work in @\w+ at cell:\d+:\d+)?",
+        r"re-run with heap='(\d+ MiB)', unless the program never ends"
+        r"(?:; it was at work(?: on [\w-]+(?: or [\w-]+)?)?(?: in @\w+ at cell:\d+:\d+)?)?",
         message,
     )
     assert found, message
@@ -168,6 +175,8 @@ def test_a_rule_with_one_word_too_few_does_nothing_and_with_enough_all(
         stopped = ran(left)
         assert stopped.fired(rule) >= (left >= enough)
         run = stopped.run()
+        if left == enough - 1:
+            assert rule.name in told(run.message).split(" or "), run.message
         if run.status == "heap_full":
             run = run.resume(heap=proposed(run.message), progress=False)
         assert (run.status, run.text) == ("done", text)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -81,3 +84,15 @@ def test_a_missing_runtime_is_a_reason_to_skip(monkeypatch: pytest.MonkeyPatch, 
 @pytest.mark.parametrize("sign", SIGNS)
 def test_reports_are_known_by_how_they_begin(sign: str) -> None:
     assert sign in "WARNING: ThreadSanitizer: ERROR: AddressSanitizer: kernel.cpp:1:1: runtime error: "
+
+
+def test_the_compiler_runs_without_the_sanitizer(tmp_path: Path) -> None:
+    wrapper, told = tmp_path / "compiler", tmp_path / "told"
+    wrapper.write_text(f'#!/bin/sh\necho "preloaded: $LD_PRELOAD" >> {told}\nexit 1\n')
+    wrapper.chmod(0o755)
+    env = {**os.environ, "LD_PRELOAD": "libm.so.6", "HVM4VIZ_CXX": str(wrapper), "HVM4VIZ_CACHE": str(tmp_path)}
+    command = [sys.executable, str(Path(__file__).parent / "work.py"), "asan", "--source", "@main = 1"]
+
+    subprocess.run(command, env=env, capture_output=True, check=False)
+
+    assert set(told.read_text().splitlines()) == {"preloaded: "}

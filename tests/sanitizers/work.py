@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 import time
 from dataclasses import dataclass
@@ -87,6 +88,7 @@ def main() -> None:
     parser.add_argument("--plant", action="append", default=[])
     parser.add_argument("--source", help="run this text on the first machine of many threads, nothing else")
     given = parser.parse_args()
+    os.environ.pop("LD_PRELOAD", None)  # it is loaded; a compiler under a sanitizer takes minutes
     device = (ThreadedDevice if given.kind == "tsan" else PoisonedDevice)(tuple(given.plant))
     if given.source is not None:
         machine = Machine(blocks=8, threads_per_block=1, region_size=64, fuel=8)

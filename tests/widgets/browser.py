@@ -118,7 +118,7 @@ class Shown:
 def offline(browser: Browser, view: TraceView, folder: Path, **options: Any) -> Iterator[Shown]:
     """Open the page of a view with the network off; whatever it complains of or asks for is a failure."""
     path = view.to_html(folder / "view.html")
-    context = browser.new_context(offline=True, viewport={"width": 1200, "height": 800}, **options)
+    context = browser.new_context(offline=True, **{"viewport": {"width": 1200, "height": 800}, **options})
     try:
         shown = Shown(context.new_page())
         shown.page.goto(path.as_uri())

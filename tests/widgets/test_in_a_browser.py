@@ -43,6 +43,53 @@ def test_a_net_of_one_cell_says_how_to_see_more(browser: Browser, tmp_path: Path
         assert not shown.complaints
 
 
+COUNT_DRAWN = """() => {  // rectangles of one size in one frame, where there are most: each cell or region has one
+    window.drawn = 0;
+    let frame = 0, sizes = new Map();
+    const fill = CanvasRenderingContext2D.prototype.fillRect;
+    CanvasRenderingContext2D.prototype.fillRect = function (x, y, w, h) {
+        const now = document.timeline.currentTime, key = `${w.toFixed(2)},${h.toFixed(2)}`;
+        if (now !== frame) [frame, sizes] = [now, new Map()];
+        sizes.set(key, (sizes.get(key) || 0) + 1);
+        window.drawn = Math.max(window.drawn, sizes.get(key));
+        fill.call(this, x, y, w, h);
+    };
+}"""
+
+
+def many_cells(depth: int, region_size: int) -> TraceView:
+    source = f"@tree = λ{{0: 1; λ&n. #N{{@tree(n - 1), @tree(n - 1)}}}}\n@main = @tree({depth})"
+    machine = hv.Machine(blocks=8, threads_per_block=1, region_size=region_size, fuel=64)
+    return TraceView(hv.run(source, machine=machine, record="full", device="cpu", progress=False), height=1600)
+
+
+@pytest.mark.parametrize(("depth", "mode"), [(10, "tiles"), (11, "raster"), (12, "raster")])
+def test_no_more_than_20000_cells_are_drawn_one_by_one(browser: Browser, tmp_path: Path, depth: int, mode: str) -> None:
+    wide = {"viewport": {"width": 3000, "height": 1700}}
+    with offline(browser, many_cells(depth, 256), tmp_path, **wide) as shown:
+        shown.wait(mode=mode).press("End").settle()
+        shown.page.evaluate(COUNT_DRAWN)
+        drawn: list[int] = []
+        for key in ("ArrowLeft", "ArrowRight", "+", "+", "-", "-"):
+            shown.page.evaluate("() => { window.drawn = 0; }")
+            shown.press(key).settle()
+            drawn.append(int(shown.page.evaluate("() => window.drawn")))
+        assert 0 < max(drawn) <= 20_000, drawn
+        assert int(shown.state("cells")) > (20_000 if mode == "raster" else 10_000)
+
+
+def test_no_more_than_20000_regions_are_drawn_at_once(browser: Browser, tmp_path: Path) -> None:
+    wide = {"viewport": {"width": 1900, "height": 1700}}
+    with offline(browser, many_cells(15, 16), tmp_path, **wide) as shown:
+        shown.press("2").wait(heap="regions").press("End").settle()
+        assert int(shown.state("regions").split("-")[1]) > 20_000
+        shown.page.evaluate(COUNT_DRAWN)
+        shown.press("ArrowLeft").settle()
+        assert (
+            0 < int(shown.page.evaluate("() => window.drawn")) <= 2 * 20_000
+        )  # what is in use of a full one is as large
+
+
 def test_every_key_does_what_the_list_says(browser: Browser, tmp_path: Path) -> None:
     trace = shared().trace
     deferring = np.flatnonzero(trace.deferral_sizes).tolist()
