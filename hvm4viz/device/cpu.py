@@ -8,6 +8,7 @@ import os
 import platform
 import re
 import sys
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import lru_cache
 from pathlib import Path
@@ -59,6 +60,9 @@ class CpuBuffer(mmap.mmap):
 
 KEPT_BYTES: Final = 256 << 20
 """Most memory that finished runs leave for others: to clear it takes a tenth of what fresh pages cost."""
+
+CLEARED_ALONE: Final = 1 << 20
+"""Bytes that one thread clears as fast as it would wake another."""
 
 KEPT_MAX: Final = 64
 """Buffers that are kept: those of two runs, for whoever runs again often holds the last run while the next is made."""
@@ -257,7 +261,7 @@ class CpuDevice(Device):
         """Return a zero-filled buffer of that many bytes, or one holding a copy of an array."""
         nbytes = source if isinstance(source, int) else source.nbytes
         try:
-            made = reserve(nbytes) if isinstance(source, int) else CpuBuffer(nbytes)
+            made = reserve(nbytes, clear=self._clear) if isinstance(source, int) else CpuBuffer(nbytes)
         except (OSError, OverflowError, MemoryError, ValueError) as error:
             raise DeviceFailed(f"{self.name} cannot reserve {nbytes:,} bytes: {error}", text=str(error)) from None
         if isinstance(source, int):
@@ -265,10 +269,28 @@ class CpuDevice(Device):
         np.frombuffer(made, dtype=np.uint8)[: source.nbytes] = source.reshape(-1).view(np.uint8)
         return made
 
+    def _clear(self, buffer: CpuBuffer, nbytes: int) -> None:
+        """Set the first bytes to zero, all workers together where there are many."""
+        if self._pool is None or nbytes < CLEARED_ALONE:
+            clear(buffer, nbytes)
+            return
+        part = -(-nbytes // self.workers)
+        jobs = [
+            self._pool.submit(clear, buffer, min(part, nbytes - start), start) for start in range(part, nbytes, part)
+        ]
+        clear(buffer, part)
+        for job in jobs:
+            job.result()
+
     def keep(self, buffer: Buffer, nbytes: int) -> None:
         """Use a buffer again, of which all behind the first bytes is zero, once nobody else has it."""
         if isinstance(buffer, CpuBuffer):
             keep(buffer, nbytes)
+
+
+def clear(buffer: CpuBuffer, nbytes: int, start: int = 0) -> None:
+    """Set bytes to zero, with the interpreter lock released."""
+    ctypes.memset(buffer.address + start, 0, nbytes)
 
 
 def keep(buffer: CpuBuffer, nbytes: int) -> None:
@@ -279,7 +301,13 @@ def keep(buffer: CpuBuffer, nbytes: int) -> None:
     _kept[:] = kept
 
 
-def reserve(nbytes: int, *, is_zero: bool = True, kind: type[CpuBuffer] = CpuBuffer) -> CpuBuffer:
+def reserve(
+    nbytes: int,
+    *,
+    is_zero: bool = True,
+    kind: type[CpuBuffer] = CpuBuffer,
+    clear: Callable[[CpuBuffer, int], object] = clear,
+) -> CpuBuffer:
     """Return a buffer, zero-filled unless it need not be: a kept one of that size, if there is one that is nobody's."""
     for _ in range(len(_kept)):
         try:
@@ -289,7 +317,7 @@ def reserve(nbytes: int, *, is_zero: bool = True, kind: type[CpuBuffer] = CpuBuf
         is_free = sys.getrefcount(made) == 2  # ``made`` and the argument: no run reads it any more
         if is_free and len(made) == nbytes and type(made) is kind:
             if is_zero:
-                np.frombuffer(made, np.uint8, used)[:] = 0  # type: ignore[call-overload]
+                clear(made, used)
             made.make_new()
             return made
         _kept.append((made, used))

@@ -55,6 +55,24 @@ def test_a_buffer_that_is_read_is_left_alone() -> None:
     assert not view(other, np.uint64).any()
 
 
+def test_workers_clear_a_large_buffer_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cpu, "CLEARED_ALONE", 1 << 10)
+    device = CpuDevice(3)
+    buffer = device.buffer(1 << 16)
+    address, used = buffer.address, 10_000  # no multiple of three
+    view(buffer, np.uint8)[:used] = 7
+    device.keep(buffer, used)
+    del buffer
+
+    again = device.buffer(1 << 16)
+
+    assert again.address == address
+    assert not view(again, np.uint8).any()
+    device.keep(again, used)
+    del again
+    assert device.buffer(1 << 16).address == address  # no worker holds on to it
+
+
 @pytest.mark.parametrize("workers", [2, 3, 5])
 @pytest.mark.parametrize("count", [2, 3, 32, 1000, 100_003])
 def test_workers_run_each_thread_of_a_grid_once(workers: int, count: int) -> None:
