@@ -20,18 +20,17 @@ FUNC Half fork_waiter(THREAD Worker* w, uint join) { return w->halves + (2u * (u
 FUNC Half fork_state(THREAD Worker* w, uint join) { return w->halves + (2u * (ulong)join + 3u); }
 
 // Is an operand worth a task? Values and variables are not; a variable's value is somebody's task already, or small.
-FUNC bool fork_is_worth(THREAD Worker* w, Term operand) {
+#define FORK_WORTH \
+  (BOOK_BIT(APP) | BOOK_BIT(OP2) | BOOK_BIT(EQL) | BOOK_BIT(AND) | BOOK_BIT(OR) | BOOK_BIT(REF) | BOOK_BIT(DUP))
+FUNC bool fork_is_worth(THREAD Worker* w, Term operand) {  // not of one that is FORKED: that is no term
   uint tag = term_tag(operand);
   if (tag == ALO) tag = term_tag(w->book[term_ext(operand)]);
-  switch (tag) {
-    case APP: case OP2: case EQL: case AND: case OR: case REF: case DUP: return true;
-    default: return false;
-  }
+  return ((FORK_WORTH >> tag) & (ulong)1) != (ulong)0;
 }
 
-// An operator's left operand is entered: its right one may be forked.
-FUNC void fork_offer(THREAD Worker* w, uint node) {
-  if (w->pile_count < FORK_PILE && fork_is_worth(w, w->heap[node + 1u])) w->pile[w->pile_count++] = node;
+// An operator's left operand is entered: the right one, at hand here, may be forked.
+FUNC void fork_offer(THREAD Worker* w, uint node, Term right) {
+  if (w->pile_count < FORK_PILE && fork_is_worth(w, right)) w->pile[w->pile_count++] = node;
 }
 
 // A task that goes on has lost its pile: find again which right operands are not begun, as far as it is not too far.
@@ -42,7 +41,10 @@ CALL void fork_recall(THREAD Worker* w) {
   for (uint i = 0u; i < FORK_REACH; i++) {
     const uint tag = term_tag(frame), node = term_val(frame);
     if (tag == F_ROOT || tag == F_LROOT) break;
-    if (tag == F_OPL && fork_is_worth(w, w->heap[node + 1u])) found[count++ % FORK_PILE] = node;
+    if (tag == F_OPL) {
+      const Term right = w->heap[node + 1u];
+      if (term_tag(right) != FORKED && fork_is_worth(w, right)) found[count++ % FORK_PILE] = node;
+    }
     frame = w->heap[tag == F_RED ? node + 1u : node];
   }
   const uint kept = count < FORK_PILE ? count : FORK_PILE;

@@ -56,10 +56,12 @@ FUNC uint heap_flags(THREAD Worker* w) {
 }
 FUNC bool task_is_cancelled(THREAD Worker* w) { (void)w; return false; }
 FUNC bool task_may_fork(THREAD Worker* w) { (void)w; return false; }
+#define TASK_PILED(w) 0u
 #else
 FUNC uint heap_flags(THREAD Worker* w) { return w->flags; }
 FUNC bool task_is_cancelled(THREAD Worker* w) { return w->is_cancelled; }
 FUNC bool task_may_fork(THREAD Worker* w) { return w->forking; }
+#define TASK_PILED(w) (w)->pile_count  // nobody who may not fork has a pile
 #endif
 
 FUNC bool heap_single(THREAD Worker* w) { return (heap_flags(w) & PARAM_SINGLE) != 0u; }

@@ -18,7 +18,7 @@ FUNC void step_primitive(THREAD Worker* w, Term pri, Term argument) {
 
 // Has the task fuel left? It makes room for others, too, if it has work for them.
 FUNC bool step_may_interact(THREAD Worker* w) {
-  if (w->spent < w->fuel && !(task_may_fork(w) && w->pile_count > 0u && w->spent >= w->ramp)) return true;
+  if (w->spent < w->fuel && (TASK_PILED(w) == 0u || w->spent < w->ramp)) return true;
   task_stop(w, OUT_FUEL, WHY_NONE);
   return false;
 }
@@ -70,7 +70,7 @@ FUNC void step_enter_op2(THREAD Worker* w, Term s, uint env) {
   heap_pair(w, node, w->top, b);
   w->top = term_new(F_OPL, code, node);
   w->hand = a;
-  if (task_may_fork(w)) fork_offer(w, node);
+  if (task_may_fork(w)) fork_offer(w, node, b);
 }
 
 // Enter a static term that is rarer than those.
@@ -142,7 +142,7 @@ FUNC void step_enter(THREAD Worker* w) {
     case APP: step_push(w, F_APP, 0u, loc, w->heap[loc]); return;
     case OP2:
       step_push(w, F_OPL, term_ext(t), loc, w->heap[loc]);
-      if (task_may_fork(w)) fork_offer(w, loc);
+      if (task_may_fork(w)) fork_offer(w, loc, w->heap[loc + 1u]);
       return;
     case EQL: step_push(w, F_EQL, 0u, loc, w->heap[loc]); return;
     case AND: step_push(w, F_AND, 0u, loc, w->heap[loc]); return;

@@ -8,6 +8,7 @@ import os
 import platform
 import re
 import sys
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from functools import lru_cache
@@ -29,10 +30,12 @@ _PASSES: Final = {"step_frontier", "join_frontier"}
 _BUFFER = re.compile(r"BUFFER\(\s*([\w ]+?)\s*,\s*\w+\s*,\s*\d+\s*\)")
 
 
+_TAKEN_WORDS: Final = 16  # a cache line
+_STEPS: Final = 256  # in which a worker goes through a wide grid's part
 _POINTERS_MAX = 8  # argument lists kept ready; a pass loop alternates between two
 
-WAKING_NS = 75_000
-"""What it costs to wake host threads and to wait for them, for a pass."""
+WAKING_NS = 20_000
+"""What it costs to wake host threads and to wait for them, for a pass: the calling one works meanwhile."""
 
 
 class CpuBuffer(mmap.mmap):
@@ -59,6 +62,9 @@ class CpuBuffer(mmap.mmap):
 KEPT_BYTES: Final = 256 << 20
 """Most memory that finished runs leave for others: to clear it takes a tenth of what fresh pages cost."""
 
+CLEARED_ALONE: Final = 1 << 20
+"""Bytes that one thread clears as fast as it would wake another."""
+
 KEPT_MAX: Final = 64
 """Buffers that are kept: those of two runs, for whoever runs again often holds the last run while the next is made."""
 
@@ -74,10 +80,22 @@ _DONE = _Done()
 
 
 class CpuFunction:
-    """One entry point: a C loop over part of the grid, called with the interpreter lock released."""
+    """One entry point: C loops over a part of the grid, called with the interpreter lock released.
 
-    def __init__(self, call: Any, pool: ThreadPoolExecutor | None, workers: int) -> None:
+    Parameters
+    ----------
+    call : function
+        Runs the grid from one thread to another.
+    share : function
+        Runs a worker's part of the grid and then what others have left of theirs.
+    pool : ThreadPoolExecutor or None
+        The workers besides the calling thread.
+    workers : int
+    """
+
+    def __init__(self, call: Any, share: Any, pool: ThreadPoolExecutor | None, workers: int) -> None:
         self._call = call
+        self._share = share
         self._pool = pool
         self._workers = workers
         self._pointers: dict[tuple[Buffer, ...], Any] = {}
@@ -93,12 +111,15 @@ class CpuFunction:
         if self._pool is None or count < 2:
             self._call(pointers, 0, count)
             return _DONE
-        step = max(1, -(-count // (4 * self._workers)))
+        workers = min(self._workers, count)
+        taken = (ctypes.c_uint32 * (_TAKEN_WORDS * workers))()
         jobs: list[Future[None]] = [
-            self._pool.submit(self._call, pointers, start, min(count, start + step)) for start in range(0, count, step)
+            self._pool.submit(self._share, pointers, count, taken, worker, workers) for worker in range(1, workers)
         ]
+        self._share(pointers, count, taken, 0, workers)
         for job in jobs:
-            job.result()
+            if not job.cancel():  # one that has not begun comes too late to find any work
+                job.result()
         return _DONE
 
 
@@ -138,12 +159,34 @@ class CpuKernel(Kernel):
             raise CompileFailed(f"the kernel has no entry point {name!r}; it has {', '.join(self._entries)}")
         call = getattr(self._library, f"{name}_range")
         call.argtypes = (ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint32)
-        call.restype = None
-        return CpuFunction(call, pool, self._device.workers)
+        share = getattr(self._library, f"{name}_share")
+        share.argtypes = (ctypes.c_void_p, ctypes.c_uint32, ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint32)
+        call.restype = share.restype = None
+        return CpuFunction(call, share, pool, self._device.workers)
+
+
+_SHARE: Final = f"""\
+ENTRY(NAME_share)(void** buffers, unsigned count, unsigned* taken, unsigned worker, unsigned workers) {{
+  const unsigned step = count / workers / {_STEPS}u + 1u;
+  for (unsigned k = 0u; k < workers; k++) {{
+    const unsigned long long part = (worker + k) % workers;
+    const unsigned first = (unsigned)(count * part / workers), size = (unsigned)(count * (part + 1u) / workers) - first;
+    for (;;) {{
+      const unsigned at = __atomic_fetch_add(taken + {_TAKEN_WORDS}u * part, step, __ATOMIC_RELAXED);
+      if (at >= size) break;
+      NAME_range(buffers, first + at, first + (size - at < step ? size : at + step));
+    }}
+  }}
+}}"""
 
 
 def wrap(source: str) -> tuple[str, dict[str, int]]:
-    """Add to each entry point a loop over part of the grid; return the text and each entry's number of buffers."""
+    """Add loops over parts of the grid to each entry point; return the text and each entry's number of buffers.
+
+    A worker runs its own part a few threads at a time, then helps others with theirs: so neighbours in the grid, whose
+    counters and lists share cache lines, are seldom run at once. ``taken`` tells, in a cache line each, how far each
+    part is.
+    """
     entries: dict[str, int] = {}
     out = [source, "// loops over the grid"]
     for name, signature in _ENTRY.findall(source):
@@ -153,6 +196,7 @@ def wrap(source: str) -> tuple[str, dict[str, int]]:
         out.append(f"ENTRY({name}_range)(void** buffers, uint begin, uint end) {{")
         out.append(f"  for (uint i = begin; i < end; i++) {name}({arguments}, i);")
         out.append("}")
+        out.append(_SHARE.replace("NAME", name))
     return "\n".join(out) + "\n", entries
 
 
@@ -203,7 +247,7 @@ class CpuDevice(Device):
         self.workers = workers or os.cpu_count() or 1
         self.name = f"cpu ({platform.machine() or 'unknown'}, {self.workers} worker{'s' * (self.workers != 1)})"
         self._kernels: dict[str, CpuKernel] = {}
-        self._pool = ThreadPoolExecutor(self.workers, "hvm4viz") if self.workers > 1 else None
+        self._pool = ThreadPoolExecutor(self.workers - 1, "hvm4viz") if self.workers > 1 else None
 
     def check(self, machine: Machine) -> None:
         """Refuse what a host does not have."""
@@ -232,7 +276,7 @@ class CpuDevice(Device):
         """Return a zero-filled buffer of that many bytes, or one holding a copy of an array."""
         nbytes = source if isinstance(source, int) else source.nbytes
         try:
-            made = reserve(nbytes) if isinstance(source, int) else CpuBuffer(nbytes)
+            made = reserve(nbytes, clear=self._clear) if isinstance(source, int) else CpuBuffer(nbytes)
         except (OSError, OverflowError, MemoryError, ValueError) as error:
             raise DeviceFailed(f"{self.name} cannot reserve {nbytes:,} bytes: {error}", text=str(error)) from None
         if isinstance(source, int):
@@ -240,10 +284,28 @@ class CpuDevice(Device):
         np.frombuffer(made, dtype=np.uint8)[: source.nbytes] = source.reshape(-1).view(np.uint8)
         return made
 
+    def _clear(self, buffer: CpuBuffer, nbytes: int) -> None:
+        """Set the first bytes to zero, all workers together where there are many."""
+        if self._pool is None or nbytes < CLEARED_ALONE:
+            clear(buffer, nbytes)
+            return
+        part = -(-nbytes // self.workers)
+        jobs = [
+            self._pool.submit(clear, buffer, min(part, nbytes - start), start) for start in range(part, nbytes, part)
+        ]
+        clear(buffer, part)
+        for job in jobs:
+            job.result()
+
     def keep(self, buffer: Buffer, nbytes: int) -> None:
         """Use a buffer again, of which all behind the first bytes is zero, once nobody else has it."""
         if isinstance(buffer, CpuBuffer):
             keep(buffer, nbytes)
+
+
+def clear(buffer: CpuBuffer, nbytes: int, start: int = 0) -> None:
+    """Set bytes to zero, with the interpreter lock released."""
+    ctypes.memset(buffer.address + start, 0, nbytes)
 
 
 def keep(buffer: CpuBuffer, nbytes: int) -> None:
@@ -254,7 +316,13 @@ def keep(buffer: CpuBuffer, nbytes: int) -> None:
     _kept[:] = kept
 
 
-def reserve(nbytes: int, *, is_zero: bool = True, kind: type[CpuBuffer] = CpuBuffer) -> CpuBuffer:
+def reserve(
+    nbytes: int,
+    *,
+    is_zero: bool = True,
+    kind: type[CpuBuffer] = CpuBuffer,
+    clear: Callable[[CpuBuffer, int], object] = clear,
+) -> CpuBuffer:
     """Return a buffer, zero-filled unless it need not be: a kept one of that size, if there is one that is nobody's."""
     for _ in range(len(_kept)):
         try:
@@ -264,7 +332,7 @@ def reserve(nbytes: int, *, is_zero: bool = True, kind: type[CpuBuffer] = CpuBuf
         is_free = sys.getrefcount(made) == 2  # ``made`` and the argument: no run reads it any more
         if is_free and len(made) == nbytes and type(made) is kind:
             if is_zero:
-                np.frombuffer(made, np.uint8, used)[:] = 0  # type: ignore[call-overload]
+                clear(made, used)
             made.make_new()
             return made
         _kept.append((made, used))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import threading
 from typing import Literal
 
 import numpy as np
@@ -12,7 +13,11 @@ import hvm4viz as hv
 from hvm4viz.device import cpu
 from hvm4viz.device.base import view
 from hvm4viz.device.cpu import CpuDevice
+from hvm4viz.rules import kernel_folder
 
+COUNTS = (kernel_folder() / "dialect.h").read_text(
+    encoding="utf-8"
+) + "ENTRY(count)(BUFFER(uint, out, 0), GRID_INDEX) { GRID_INDEX_BODY out[index] += 1u; }\n"
 GROWS = "@f = λ{0: []; λ&n. [n] <> @f(n - 1)}\n@main = @f(2000)"
 
 
@@ -48,6 +53,50 @@ def test_a_buffer_that_is_read_is_left_alone() -> None:
 
     assert words[:5].tolist() == [5, 5, 5, 5, 0]
     assert not view(other, np.uint64).any()
+
+
+def test_workers_clear_a_large_buffer_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cpu, "CLEARED_ALONE", 1 << 10)
+    device = CpuDevice(3)
+    buffer = device.buffer(1 << 16)
+    address, used = buffer.address, 10_000  # no multiple of three
+    view(buffer, np.uint8)[:used] = 7
+    device.keep(buffer, used)
+    del buffer
+
+    again = device.buffer(1 << 16)
+
+    assert again.address == address
+    assert not view(again, np.uint8).any()
+    device.keep(again, used)
+    del again
+    assert device.buffer(1 << 16).address == address  # no worker holds on to it
+
+
+@pytest.mark.parametrize("workers", [2, 3, 5])
+@pytest.mark.parametrize("count", [2, 3, 32, 1000, 100_003])
+def test_workers_run_each_thread_of_a_grid_once(workers: int, count: int) -> None:
+    device = CpuDevice(workers)
+    buffer = device.buffer(4 * count + 4)
+
+    device.kernel(COUNTS).function("count")(count, buffer).wait()
+
+    assert view(buffer, np.uint32).tolist() == [1] * count + [0]
+
+
+@pytest.mark.parametrize("late", ["all", "none"])
+def test_a_worker_that_never_begins_leaves_its_part_to_others(late: str) -> None:
+    device = CpuDevice(2)
+    buffer, pool = device.buffer(400), device._pool
+    assert pool is not None
+    gate = threading.Event()
+    if late == "all":
+        pool.submit(gate.wait, 60.0)  # the only thread besides the calling one is busy
+
+    device.kernel(COUNTS).function("count")(100, buffer).wait()
+
+    gate.set()
+    assert view(buffer, np.uint32).tolist() == [1] * 100
 
 
 def test_other_sizes_and_large_ones_are_fresh(monkeypatch: pytest.MonkeyPatch) -> None:
