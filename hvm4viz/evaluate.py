@@ -18,7 +18,8 @@ from hvm4viz.device.base import Buffer, view
 from hvm4viz.errors import KernelFault
 from hvm4viz.events import EVENT, OUTCOMES, PassRecord
 from hvm4viz.far import Cells
-from hvm4viz.frontier import Frontier, auto_fuel, settle
+from hvm4viz.frontier import Frontier, settle
+from hvm4viz.fuel import auto_fuel
 from hvm4viz.heap import Heap
 from hvm4viz.kernel_text import abi
 from hvm4viz.nodes import HeapFull, Nodes

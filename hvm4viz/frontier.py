@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +15,7 @@ from hvm4viz.device.way import Pace
 from hvm4viz.errors import DeviceFailed, KernelFault
 from hvm4viz.events import EVENT, NO_DELTAS, ORIGINS, OUTCOMES, PassRecord
 from hvm4viz.far import Cells
+from hvm4viz.fuel import auto_fuel
 from hvm4viz.heap import Heap, Task
 from hvm4viz.joining import GridJoin, Join, SerialJoin
 from hvm4viz.kernel_text import abi
@@ -24,34 +24,8 @@ from hvm4viz.store import Store, protocol
 from hvm4viz.term import SUB_BIT, Tag, tag_of, val_of
 from hvm4viz.workspace import SLACK, Workspace
 
-PASS_INTERACTIONS: Final = 4_000_000
-"""Interactions a pass does at most, roughly, with fuel="auto"."""
-
-FUEL_MIN: Final = 64
-"""Least automatic fuel, so that a very wide frontier still does more than it costs to dispatch."""
-
-MANY: Final = 4096
-"""Threads of a machine whose automatic fuel is that of the next two, once its frontier has some width."""
-
-SOME: Final = 32
-"""Entries of such a frontier, at least."""
-
-SPREADING_FUEL, FULL_FUEL = 256, 512
-"""Automatic fuel while less than half of very many threads can have an entry, and from then on; measured on an H200."""
-
 _WORK, _FOUND = 1 << 16, 1 << 12
 _CONTENDED, _PARKED = OUTCOMES.index("contended"), OUTCOMES.index("parked")
-
-
-def auto_fuel(width: int, threads: int) -> int:
-    """Return the interactions an entry may spend in a pass over ``width`` entries.
-
-    On a machine of very many threads a pass is to end before most of them have long been idle.
-    """
-    fuel = max(FUEL_MIN, PASS_INTERACTIONS // max(width, 1))
-    if threads < MANY or width < SOME:
-        return fuel
-    return SPREADING_FUEL if 2 * width < threads else FULL_FUEL
 
 
 def settle(store: Store, function: Function, params: Buffer, root: int) -> NDArray[np.uint32]:

@@ -10,7 +10,8 @@ from hvm4viz.device.base import view
 from hvm4viz.device.cpu import CpuDevice
 from hvm4viz.errors import KernelFault
 from hvm4viz.execution import Execution
-from hvm4viz.frontier import FUEL_MIN, PASS_INTERACTIONS, Frontier, auto_fuel, protocol
+from hvm4viz.frontier import Frontier, protocol
+from hvm4viz.fuel import FUEL_MIN, PASS_INTERACTIONS, auto_fuel
 from hvm4viz.heap import Heap
 from hvm4viz.kernel_text import abi
 from hvm4viz.quiet import quiet_request

@@ -31,6 +31,7 @@ LAYERS = (
     {"store"},
     {"workspace", "turns"},
     {"joining", "batch"},
+    {"fuel"},
     {"frontier"},
     {"machine", "primitives", "nodes", "evaluate"},
     {"collapse"},

@@ -8,9 +8,10 @@ import pytest
 from hvm4viz.heap import Task
 from hvm4viz.kernel_text import abi
 from hvm4viz.stops import Fault, fault_of, stalled, task_of
-from hvm4viz.term import SUB_BIT
+from hvm4viz.term import SUB_BIT, pack
 
 HAND = 0x1234_5678_9ABC_DEF0 & ~SUB_BIT
+TOP = pack(abi.F_DP1, 0, 5)
 
 
 def record(**fields: int) -> np.void:
@@ -32,7 +33,9 @@ def test_waiting_tasks_are_counted(tasks: int, says: str) -> None:
 @pytest.mark.parametrize("mark", [0, SUB_BIT])
 def test_a_fault_says_what_and_where(kind: int, mark: int) -> None:
     flags = kind << abi.RECORD_ERROR_SHIFT | abi.RECORD_REENTER
-    assert fault_of(record(flags=flags, place=7, root=9, hand=HAND | mark)) == Fault(kind, place=7, root=9, hand=HAND)
+    assert fault_of(record(flags=flags, place=7, root=9, top=TOP, hand=HAND | mark)) == Fault(
+        kind, place=7, root=9, hand=HAND, frame=abi.F_DP1, is_value=bool(mark)
+    )
 
 
 @pytest.mark.parametrize("mark", [0, SUB_BIT])

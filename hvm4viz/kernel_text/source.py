@@ -15,7 +15,7 @@ from hvm4viz.rules import Rule, kernel_folder, parse_rule, rule_table
 _BEFORE = ("dialect.h", "term.h", "layout.h", "watch.h")
 _CORE = ("heap.h", "slot.h", "frontier.h", "fork.h", "moves.h")
 _BEFORE_PASS = ("lift.h", "step.h")
-_AFTER = ("pass.metal", "join.h", "deal.h")
+_AFTER = ("pass.metal", "join.h", "settle.h", "scan.h", "deal.h")
 _WITH_LOG = ("collect.h",)
 
 WATCHERS: Final = ("log", "shadow", "yield")

@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from hvm4viz.frontier import auto_fuel
+from hvm4viz.fuel import auto_fuel
 from hvm4viz.trace.checks.view import (
     CONTENDED,
     DEFERRED,

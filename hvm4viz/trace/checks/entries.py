@@ -94,23 +94,22 @@ def hops_in_turn(view: View) -> Found | None:
 
 
 def _beyond_idle(view: View, dealt: NDArray[np.int64]) -> tuple[NDArray[np.int64], Found | None]:
-    """Check that the first fresh entries fall on the first threads that have no others; return the entries after those."""
+    """Check that fresh entries first fall on the first threads that have no others; return those that come after."""
     keys = view.passes.astype(np.int64) * view.threads + view.col("thread")
     is_dealt = np.zeros(keys.size, bool)
     is_dealt[dealt] = True
-    busy = np.unique(keys[~is_dealt])
-    own = keys[dealt]
-    at = np.searchsorted(busy, own)
+    busy, own = np.unique(keys[~is_dealt]), keys[dealt]
+    starts = own - own % view.threads
+    at, group = np.searchsorted(busy, own), np.searchsorted(own, starts)
     is_busy = np.zeros(own.size, bool)
     is_busy[at < busy.size] = busy[at[at < busy.size]] == own[at < busy.size]
     is_first = np.concatenate([[True], own[1:] != own[:-1]])[: own.size] & ~is_busy
-    starts = own - own % view.threads
     rank = own % view.threads - (at - np.searchsorted(busy, starts))
-    n_dealt = np.searchsorted(own, starts + view.threads) - np.searchsorted(own, starts)
-    n_first = np.bincount(np.searchsorted(own, starts)[is_first], minlength=max(own.size, 1))[np.searchsorted(own, starts)]
+    n_dealt = np.searchsorted(own, starts + view.threads) - group
+    n_first = np.bincount(group[is_first], minlength=max(own.size, 1))[group]
     n_idle = view.threads - (np.searchsorted(busy, starts + view.threads) - np.searchsorted(busy, starts))
-    is_whole = _is_ordered(view)[dealt]
-    wrong = is_whole & ((is_first & (rank >= n_dealt)) | (n_first != np.minimum(n_dealt, n_idle)))
+    wrong = (is_first & (rank >= n_dealt)) | (n_first != np.minimum(n_dealt, n_idle))
+    wrong &= _is_ordered(view)[dealt]
     return dealt[~is_first], view.at_event(dealt[wrong], "another thread has nothing else to do")
 
 
