@@ -18,12 +18,13 @@ from hvm4viz.device.base import Buffer, view
 from hvm4viz.errors import KernelFault
 from hvm4viz.events import EVENT, OUTCOMES, PassRecord
 from hvm4viz.far import Cells
-from hvm4viz.frontier import Frontier, settle
+from hvm4viz.frontier import Frontier
 from hvm4viz.fuel import auto_fuel
 from hvm4viz.heap import Heap
 from hvm4viz.kernel_text import abi
 from hvm4viz.nodes import HeapFull, Nodes
 from hvm4viz.primitives import Gnf, Normal, PrimitiveError, Steps, Weak, Wish, replayed, steps_of
+from hvm4viz.settling import settle
 from hvm4viz.stops import Fault, Stop, fault_of, stalled, task_of
 from hvm4viz.store import Store
 from hvm4viz.term import SUB_BIT, Tag, ext_of, pack, tag_of, val_of

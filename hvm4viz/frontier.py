@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hvm4viz.batch import Batch
-from hvm4viz.device.base import Buffer, Function, view
 from hvm4viz.device.way import Pace
 from hvm4viz.errors import DeviceFailed, KernelFault
 from hvm4viz.events import EVENT, NO_DELTAS, ORIGINS, OUTCOMES, PassRecord
@@ -19,30 +18,13 @@ from hvm4viz.fuel import auto_fuel
 from hvm4viz.heap import Heap, Task
 from hvm4viz.joining import GridJoin, Join, SerialJoin
 from hvm4viz.kernel_text import abi
+from hvm4viz.settling import settle
 from hvm4viz.stops import Fault, Stop, fault_of, stalled, task_of
 from hvm4viz.store import Store, protocol
 from hvm4viz.term import SUB_BIT, Tag, tag_of, val_of
 from hvm4viz.workspace import SLACK, Workspace
 
-_WORK, _FOUND = 1 << 16, 1 << 12
 _CONTENDED, _PARKED = OUTCOMES.index("contended"), OUTCOMES.index("parked")
-
-
-def settle(store: Store, function: Function, params: Buffer, root: int) -> NDArray[np.uint32]:
-    """Find the cells below ``root`` whose term can go on; see ``Frontier.late``."""
-    device, heap = store.device, store.heap
-    work, found = _WORK, _FOUND
-    while True:
-        work_buffer, found_buffer = device.buffer(4 * work), device.buffer(4 * found)
-        io = device.buffer(np.array([root, work, found, abi.SUM_POISON, 0], np.uint32))
-        seen = device.buffer(store.regions.in_use * store.machine.region_size // 8 + 4)
-        function(1, params, heap, store.roots, work_buffer, found_buffer, io, seen, *store.watch_buffers[:2]).wait()
-        status, number = (int(n) for n in view(io, np.uint32)[3:5])
-        if status == 0:
-            return view(found_buffer, np.uint32)[:number]
-        if status != 1:
-            raise KernelFault(f"the search for late variables left the status word {status:#x}: it did not run")
-        work, found = 4 * work, 4 * found
 
 
 class Frontier:

@@ -30,7 +30,7 @@ LAYERS = (
     },
     {"store"},
     {"workspace", "turns"},
-    {"joining", "batch"},
+    {"joining", "batch", "settling"},
     {"fuel"},
     {"frontier"},
     {"machine", "primitives", "nodes", "evaluate"},
