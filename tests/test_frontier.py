@@ -337,6 +337,6 @@ def test_a_search_with_too_little_room_gets_more(monkeypatch: pytest.MonkeyPatch
         assert expected.text == "#P{[6,8,#Q{10}],1,1,1}"
         for work, found in ((1, 1), (2, 1), (1, 64), (64, 1)):
             with monkeypatch.context() as patch:
-                patch.setattr("hvm4viz.frontier._WORK", work)
-                patch.setattr("hvm4viz.frontier._FOUND", found)
+                patch.setattr("hvm4viz.settling._WORK", work)
+                patch.setattr("hvm4viz.settling._FOUND", found)
                 assert hv.run(source, machine=machine, device="cpu").trace.digest() == expected.trace.digest()
