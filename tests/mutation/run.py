@@ -14,12 +14,15 @@ that change nothing that anybody can see stand in ``equivalent.tsv``, each with 
 from __future__ import annotations
 
 import argparse
+import functools
+import itertools
 import json
 import os
 import resource
 import sys
 import time
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 from typing import Any, Final
@@ -102,28 +105,28 @@ def files(module: str) -> list[Path]:
     return [path for pattern in MODULES[module][0] for path in sorted(ROOT.glob(pattern))]
 
 
-def draw(module: str, sample: int, seed: int) -> list[Mutant]:
-    """Draw mutants at random, without those that change nothing."""
+def draw(module: str, sample: int, seed: int, verdicts: Verdicts) -> list[Mutant]:
+    """Draw mutants at random, without those that change nothing, or cannot be put in place."""
     known = equivalents()
     every = [mutant for path in files(module) for mutant in mutants(ROOT, path)]
     Random(seed).shuffle(every)  # before any is left out: what is learnt of one draws no others
-    counted = [mutant for mutant in every if mutant.name not in known]
+    counted = [m for m in every if m.name not in known and verdicts.get(m.name) != "invalid"]
     return counted[:sample] if sample else counted
 
 
-def try_all(module: str, drawn: list[Mutant], verdicts: Verdicts, keep: Path | None, minutes: float, jobs: int) -> None:
+def try_all(module: str, drawing: Callable[[], list[Mutant]], verdicts: Verdicts, given: argparse.Namespace) -> None:
     """Try mutants that have no verdict yet, as long as there is time."""
 
     def work(runner: Runner) -> None:
-        end = time.monotonic() + 60 * minutes
-        waiting = (mutant for mutant in drawn if mutant.name not in verdicts and time.monotonic() < end)
         begun, before, tried = time.monotonic(), _children_seconds(), 0
-        for mutant, verdict in runner.judge(waiting, ROOT):
-            tried += 1
-            verdicts[mutant.name] = verdict
-            if keep is not None:
-                with keep.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps([mutant.name, verdict]) + "\n")
+        end, keep = begun + 60 * given.minutes, given.resume
+        while time.monotonic() < end and (left := [mutant for mutant in drawing() if mutant.name not in verdicts]):
+            for mutant, verdict in runner.judge(itertools.takewhile(lambda _: time.monotonic() < end, left), ROOT):
+                tried += 1
+                verdicts[mutant.name] = verdict
+                if keep is not None:
+                    with keep.open("a", encoding="utf-8") as file:
+                        file.write(json.dumps([mutant.name, verdict]) + "\n")
         for name, reason in runner.left_out.items():
             sys.stdout.write(f"left out: {name}: {reason}\n")
         sys.stdout.write(
@@ -148,7 +151,7 @@ def try_all(module: str, drawn: list[Mutant], verdicts: Verdicts, keep: Path | N
         "--rootdir",
         str(ROOT),
     ]
-    pytest.main([*options, "-s", *tests], plugins=[Runner(files(module), work, jobs)])
+    pytest.main([*options, "-s", *tests], plugins=[Runner(files(module), work, given.jobs)])
 
 
 def _children_seconds() -> float:
@@ -158,7 +161,7 @@ def _children_seconds() -> float:
 
 def report(module: str, drawn: list[Mutant], verdicts: Verdicts) -> tuple[float, str]:
     """Print what survived; return a module's score and its row of the table."""
-    tried = [mutant for mutant in drawn if verdicts.get(mutant.name, "invalid") != "invalid"]
+    tried = [mutant for mutant in drawn if mutant.name in verdicts]
     for mutant in tried:
         if verdicts[mutant.name] in ("survived", "unreached"):
             sys.stdout.write(
@@ -195,10 +198,10 @@ def main() -> int:
     is_good = True
     table = ["".join(f"{head:>11}" for head in ("module", "tried", *VERDICTS, "equivalent", "score"))]
     for module in given.only or MODULES:
-        drawn = draw(module, given.sample, given.seed)
+        drawing = functools.partial(draw, module, given.sample, given.seed, verdicts)
         if not given.list:
-            try_all(module, drawn, verdicts, given.resume, given.minutes, given.jobs)
-        score, row = report(module, drawn, verdicts)
+            try_all(module, drawing, verdicts, given)
+        score, row = report(module, drawing(), verdicts)
         is_good &= score >= SCORE
         table.append(row)
     sys.stdout.write("\n" + "\n".join(table) + "\n")

@@ -69,6 +69,7 @@ class Runner:
         self._walls: dict[str, float] = {}
         self._work = work
         self._functions: dict[tuple[str, str, int], list[FunctionType]] = {}
+        self._caches: list[functools._lru_cache_wrapper[Any]] = []
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Look which tests reach which lines, then do the work."""
@@ -159,9 +160,12 @@ class Runner:
         return "too slow" if own > SLOW_SECONDS else "fails" if self.failed else ""
 
     def _index(self) -> None:
+        gc.unfreeze()  # what an earlier module's runner froze
         gc.collect()
         for found in gc.get_objects():
-            if isinstance(found, FunctionType) and found.__code__.co_filename in self.files:
+            if isinstance(found, functools._lru_cache_wrapper) and _file_of(found) in self.files:
+                self._caches.append(found)
+            elif isinstance(found, FunctionType) and found.__code__.co_filename in self.files:
                 code = found.__code__
                 key = code.co_filename, code.co_qualname, code.co_firstlineno
                 self._functions.setdefault(key, []).append(found)
@@ -280,7 +284,9 @@ class Runner:
                 if new.co_freevars == function.__code__.co_freevars:
                     function.__code__ = new
                     done = True
-        _forget(file)
+        for cached in self._caches:
+            if _file_of(cached) == file:
+                cached.cache_clear()
         return done
 
 
@@ -378,13 +384,6 @@ def _run_again(code: CodeType, file: str) -> bool:
                     setattr(other, key, new)
         return True
     return False
-
-
-def _forget(file: str) -> None:
-    """Clear what functions of a file remember of earlier calls."""
-    for found in gc.get_objects():
-        if isinstance(found, functools._lru_cache_wrapper) and _file_of(found) == file:
-            found.cache_clear()
 
 
 def _file_of(found: Any) -> str:
