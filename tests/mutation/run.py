@@ -2,24 +2,27 @@
 
 ::
 
-    python tests/mutation/run.py [--only NAME]... [--sample 400] [--minutes N] [--resume FILE] [--seed N]
-                                 [--again] [--list]
+    python tests/mutation/run.py [--only NAME]... [--sample 400] [--minutes N] [--jobs N] [--resume FILE]
+                                 [--seed N] [--again] [--list]
 
-Draws mutants (``mutants.py``), tries each with the tests that reach its line (``running.py``), and prints what
-survived with its diff, and the share that was killed. With ``--resume`` verdicts are kept in a file, and a later run
-goes on behind them; with ``--again``, it first tries anew what survived. Mutants that change nothing that anybody can
-see stand in ``equivalent.tsv``, each with its reason; they are not counted.
+Draws mutants (``mutants.py``), tries each with the tests that reach its line (``running.py``), as many at once as
+``--jobs`` says, and prints what survived with its diff, and a table of how many were killed. With ``--resume`` verdicts
+are kept in a file, and a later run goes on behind them; with ``--again``, it first tries anew what survived. Mutants
+that change nothing that anybody can see stand in ``equivalent.tsv``, each with its reason; they are not counted.
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
+import itertools
 import json
 import os
 import resource
 import sys
 import time
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 from typing import Any, Final
@@ -29,6 +32,7 @@ if __name__ == "__main__":
     sys.path.insert(0, str(ROOT))
 
 os.cpu_count = lambda: 1  # one host thread: those of a pool do not live on in a fork
+os.environ["OPENBLAS_NUM_THREADS"] = "1"  # nor do these
 
 import pytest  # noqa: E402
 from hypothesis import HealthCheck, settings  # noqa: E402
@@ -38,6 +42,7 @@ from tests.mutation.running import Runner  # noqa: E402
 
 EQUIVALENT: Final = Path(__file__).parent / "equivalent.tsv"
 SCORE: Final = 0.9
+VERDICTS: Final = ("killed", "timeout", "survived", "unreached")
 
 
 def _files(folder: str, *names: str) -> tuple[str, ...]:
@@ -100,37 +105,37 @@ def files(module: str) -> list[Path]:
     return [path for pattern in MODULES[module][0] for path in sorted(ROOT.glob(pattern))]
 
 
-def draw(module: str, sample: int, seed: int) -> list[Mutant]:
-    """Draw mutants at random, without those that change nothing."""
+def draw(module: str, sample: int, seed: int, verdicts: Verdicts) -> list[Mutant]:
+    """Draw mutants at random, without those that change nothing, or cannot be put in place."""
     known = equivalents()
     every = [mutant for path in files(module) for mutant in mutants(ROOT, path)]
     Random(seed).shuffle(every)  # before any is left out: what is learnt of one draws no others
-    counted = [mutant for mutant in every if mutant.name not in known]
+    counted = [m for m in every if m.name not in known and verdicts.get(m.name) != "invalid"]
     return counted[:sample] if sample else counted
 
 
-def try_all(module: str, drawn: list[Mutant], verdicts: Verdicts, keep: Path | None, minutes: float) -> None:
+def try_all(module: str, drawing: Callable[[], list[Mutant]], verdicts: Verdicts, given: argparse.Namespace) -> None:
     """Try mutants that have no verdict yet, as long as there is time."""
 
     def work(runner: Runner) -> None:
-        end = time.monotonic() + 60 * minutes
-        looked, before, tried = time.process_time(), _children_seconds(), 0
-        for mutant in drawn:
-            if mutant.name in verdicts:
-                continue
-            if time.monotonic() > end:
-                break
-            tried += 1
-            verdicts[mutant.name] = verdict = runner.judge(mutant, ROOT)
-            if keep is not None:
-                with keep.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps([mutant.name, verdict]) + "\n")
-        took = _children_seconds() - before
+        begun, before, tried = time.monotonic(), _children_seconds(), 0
+        end, keep = begun + 60 * given.minutes, given.resume
+        while time.monotonic() < end and (left := [mutant for mutant in drawing() if mutant.name not in verdicts]):
+            for mutant, verdict in runner.judge(itertools.takewhile(lambda _: time.monotonic() < end, left), ROOT):
+                tried += 1
+                verdicts[mutant.name] = verdict
+                if keep is not None:
+                    with keep.open("a", encoding="utf-8") as file:
+                        file.write(json.dumps([mutant.name, verdict]) + "\n")
+        for name, reason in runner.left_out.items():
+            sys.stdout.write(f"left out: {name}: {reason}\n")
         sys.stdout.write(
-            f"\n{module}: {looked:.0f} s of processor time to see which tests reach what, {took:.0f} s for {tried} "
-            f"mutants\n"
+            f"{module}: {len(runner.items)} tests and {before - started:.0f} s of processor time to see which reach "
+            f"what, {_children_seconds() - before:.0f} s for {tried} mutants, "
+            f"{time.monotonic() - begun:.0f} s on the clock\n"
         )
 
+    started = _children_seconds()
     settings.register_profile("mutation", max_examples=25, database=None, derandomize=True, deadline=None,
                               suppress_health_check=list(HealthCheck))  # fmt: skip
     settings.load_profile("mutation")
@@ -146,7 +151,7 @@ def try_all(module: str, drawn: list[Mutant], verdicts: Verdicts, keep: Path | N
         "--rootdir",
         str(ROOT),
     ]
-    pytest.main([*options, "-s", *tests], plugins=[Runner(files(module), work)])
+    pytest.main([*options, "-s", *tests], plugins=[Runner(files(module), work, given.jobs)])
 
 
 def _children_seconds() -> float:
@@ -154,9 +159,9 @@ def _children_seconds() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def report(module: str, drawn: list[Mutant], verdicts: Verdicts) -> float:
-    """Print what survived, and the score of a module."""
-    tried = [mutant for mutant in drawn if verdicts.get(mutant.name, "invalid") != "invalid"]
+def report(module: str, drawn: list[Mutant], verdicts: Verdicts) -> tuple[float, str]:
+    """Print what survived; return a module's score and its row of the table."""
+    tried = [mutant for mutant in drawn if mutant.name in verdicts]
     for mutant in tried:
         if verdicts[mutant.name] in ("survived", "unreached"):
             sys.stdout.write(
@@ -164,12 +169,11 @@ def report(module: str, drawn: list[Mutant], verdicts: Verdicts) -> float:
                 f"- {mutant.before}\n+ {mutant.after}\n"
             )
     counts = Counter(verdicts[mutant.name] for mutant in tried)
-    killed = counts["killed"] + counts["timeout"]
-    score = killed / len(tried) if tried else 0.0
-    what = ", ".join(f"{counts[name]} {name}" for name in ("killed", "timeout", "survived", "unreached"))
-    sys.stdout.write(f"\n{module}: {score:.1%} of {len(tried)} mutants noticed ({what}); {len(drawn)} drawn\n")
-    sys.stdout.flush()
-    return score
+    score = (counts["killed"] + counts["timeout"]) / len(tried) if tried else 0.0
+    shown = [str(file.relative_to(ROOT)) for file in files(module)]
+    equivalent = sum(name.partition("::")[0] in shown for name in equivalents())
+    numbers = (len(tried), *(counts[name] for name in VERDICTS), equivalent, f"{score:.1%}")
+    return score, "".join(f"{cell:>11}" for cell in (module, *numbers))
 
 
 def main() -> int:
@@ -178,6 +182,7 @@ def main() -> int:
     parser.add_argument("--only", action="append", choices=list(MODULES), help="this module; several times for several")
     parser.add_argument("--sample", type=int, default=400, help="mutants to draw of each module; 0 for all")
     parser.add_argument("--minutes", type=float, default=60.0, help="for each module")
+    parser.add_argument("--jobs", type=int, default=1, help="processes at once")
     parser.add_argument("--resume", type=Path, help="file of verdicts, to go on from and to add to")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--again", action="store_true", help="try anew what survived, as the file of verdicts has it")
@@ -191,11 +196,15 @@ def main() -> int:
     if given.again:
         verdicts = {name: verdict for name, verdict in verdicts.items() if verdict not in ("survived", "unreached")}
     is_good = True
+    table = ["".join(f"{head:>11}" for head in ("module", "tried", *VERDICTS, "equivalent", "score"))]
     for module in given.only or MODULES:
-        drawn = draw(module, given.sample, given.seed)
+        drawing = functools.partial(draw, module, given.sample, given.seed, verdicts)
         if not given.list:
-            try_all(module, drawn, verdicts, given.resume, given.minutes)
-        is_good &= report(module, drawn, verdicts) >= SCORE
+            try_all(module, drawing, verdicts, given)
+        score, row = report(module, drawing(), verdicts)
+        is_good &= score >= SCORE
+        table.append(row)
+    sys.stdout.write("\n" + "\n".join(table) + "\n")
     return 0 if is_good else 1
 
 

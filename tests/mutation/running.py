@@ -7,17 +7,24 @@ first, until one of them fails.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import gc
+import importlib
 import os
+import pickle
 import re
 import resource
 import select
+import shutil
 import signal
+import struct
 import sys
+import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any, Final
@@ -37,22 +44,32 @@ SLOW_SECONDS: Final = 1.0
 GRACE: Final = 4
 """A test may take so many times the processor time that it takes without a mutant, and a second more."""
 
-WALL: Final = 40
-"""Seconds on the clock for each of processor time: a busy machine is no endless loop."""
+WALL: Final = 20
+"""A test may take so many times the time on the clock, and of a second more: a busy machine is no endless wait."""
+
+CHUNK: Final = 4
+"""Tests that a process takes at once."""
 
 
 class Runner:
-    """The plugin that runs, in place of pytest's loop, what is to be done with the collected tests."""
+    """The plugin that runs, in place of pytest's loop, what is to be done with the collected tests.
 
-    def __init__(self, files: list[Path], work: Callable[[Runner], None]) -> None:
+    Tests run in forks alone: what one of them leaves behind, no other one sees.
+    """
+
+    def __init__(self, files: list[Path], work: Callable[[Runner], None], jobs: int = 1) -> None:
         self.files = {str(path): path for path in files}
+        self.jobs = jobs
         self.items: dict[str, pytest.Item] = {}
         self.seconds: dict[str, float] = {}
+        self.left_out: dict[str, str] = {}
         self.reaching: dict[tuple[str, int], list[str]] = {}
         self.failed = False
         self.noticed: Counter[str] = Counter()
+        self._walls: dict[str, float] = {}
         self._work = work
         self._functions: dict[tuple[str, str, int], list[FunctionType]] = {}
+        self._caches: list[functools._lru_cache_wrapper[Any]] = []
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Look which tests reach which lines, then do the work."""
@@ -66,34 +83,89 @@ class Runner:
         """Remember a failure."""
         self.failed |= report.failed
 
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """Remember what cannot be collected: its tests notice nothing."""
+        if report.failed:
+            self.left_out[report.nodeid] = "cannot be imported"
+
     def _look(self) -> None:
+        """Run every test once, in as many processes as there are jobs, and gather what they saw."""
+        names = list(self.items)
+        queue, feed = os.pipe()
+        for first in range(0, len(names), CHUNK):
+            os.write(feed, struct.pack("=i", first))
+        os.close(feed)
+        children = [_fork(functools.partial(self._look_at, names, queue)) for _ in range(self.jobs)]
+        os.close(queue)
+        reached: set[str] = set()
+        modules: set[str] = set()
+        for child, reader in children:
+            with os.fdopen(reader, "rb") as file:
+                seen: _Seen = pickle.load(file)
+            _end(child)
+            self.seconds |= seen.seconds
+            self._walls |= seen.walls
+            self.left_out |= seen.left_out
+            modules |= seen.modules
+            for place, numbers in seen.reaching.items():
+                self.reaching.setdefault(place, []).extend(names[number] for number in numbers)
+                reached.update(names[number] for number in numbers)
+        for name in self.left_out:
+            self.items.pop(name, None)
+        for place, known in self.reaching.items():
+            self.reaching[place] = sorted((n for n in known if n in self.items), key=self.seconds.__getitem__)
+        for file in self.files:  # tests that run none of these lines may look at the constants
+            self.reaching[file, 0] = [name for name in self.items if name not in reached]
+        for module in sorted(modules - set(sys.modules)):  # once, and not in each fork
+            with contextlib.suppress(Exception):
+                importlib.import_module(module)
+
+    def _look_at(self, names: list[str], queue: int, writer: int) -> None:
+        """Run tests, as long as there are any, and write what was seen."""
+        before = set(sys.modules)
+        seen = _Seen()
         cov = coverage.Coverage(data_file=None, config_file=False, include=list(self.files))
         signal.signal(signal.SIGPROF, _too_slow)
         cov.start()
-        for name, item in list(self.items.items()):
-            cov.switch_context(name)
-            begun = time.process_time()
-            self.failed = False
-            signal.setitimer(signal.ITIMER_PROF, SLOW_SECONDS)
-            self._protocol(item, None)
-            signal.setitimer(signal.ITIMER_PROF, 0)
-            self.seconds[name] = time.process_time() - begun
-            if self.failed or self.seconds[name] > SLOW_SECONDS:
-                del self.items[name]
+        parent = os.getppid()
+        while os.getppid() == parent and (first := os.read(queue, 4)):
+            start = struct.unpack("=i", first)[0]
+            for number, name in enumerate(names[start : start + CHUNK], start):
+                cov.switch_context(str(number))
+                known = len(sys.modules)
+                reason = self._time(name, seen)
+                if reason and len(sys.modules) > known:  # imports make it slow once
+                    reason = self._time(name, seen)
+                if reason:
+                    seen.left_out[name] = reason
         cov.stop()
         data = cov.get_data()
         for file in self.files:
-            for line, names in data.contexts_by_lineno(file).items():
-                known = sorted((name for name in names if name in self.items), key=self.seconds.__getitem__)
-                self.reaching[file, line] = known
-        reached = {name for names in self.reaching.values() for name in names}
-        for file in self.files:  # tests that run none of these lines may look at the constants
-            self.reaching[file, 0] = [name for name in self.items if name not in reached]
+            for line, contexts in data.contexts_by_lineno(file).items():
+                seen.reaching[file, line] = [int(context) for context in contexts if context]
+        seen.modules = set(sys.modules) - before
+        with os.fdopen(writer, "wb") as file:
+            pickle.dump(seen, file)
+
+    def _time(self, name: str, seen: _Seen) -> str:
+        """Run a test and note how long it takes; return why it is to be left out, if it is."""
+        self.failed = False
+        wall, total, own = time.monotonic(), _all_seconds(), time.process_time()
+        signal.setitimer(signal.ITIMER_PROF, SLOW_SECONDS)
+        self._protocol(self.items[name], None)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        own = time.process_time() - own
+        seen.seconds[name] = _all_seconds() - total
+        seen.walls[name] = time.monotonic() - wall
+        return "too slow" if own > SLOW_SECONDS else "fails" if self.failed else ""
 
     def _index(self) -> None:
+        gc.unfreeze()  # what an earlier module's runner froze
         gc.collect()
         for found in gc.get_objects():
-            if isinstance(found, FunctionType) and found.__code__.co_filename in self.files:
+            if isinstance(found, functools._lru_cache_wrapper) and _file_of(found) in self.files:
+                self._caches.append(found)
+            elif isinstance(found, FunctionType) and found.__code__.co_filename in self.files:
                 code = found.__code__
                 key = code.co_filename, code.co_qualname, code.co_firstlineno
                 self._functions.setdefault(key, []).append(found)
@@ -128,41 +200,57 @@ class Runner:
         """Return the time that a test takes, over how often it should notice anything."""
         return self.seconds[name] / (1 + self.noticed[_function(name)])
 
-    def judge(self, mutant: Mutant, root: Path) -> str:
-        """Try one mutant: ``killed``, ``timeout``, ``survived``, ``unreached``, or ``invalid``."""
-        file = str(root / mutant.path)
-        names = self.tests_of(file, _lines(mutant, self.reaching, file))
-        if not names:
-            return "unreached"
-        limit = len(names) + int(GRACE * sum(self.seconds[name] for name in names))
-        reader, writer = os.pipe()
-        child = os.fork()
-        if child == 0:
-            os.close(reader)
-            self._in_child(mutant, file, names, writer)
-        os.close(writer)
+    def judge(self, drawn: Iterable[Mutant], root: Path) -> Iterator[tuple[Mutant, str]]:
+        """Try mutants, as many at once as there are jobs.
+
+        Yields
+        ------
+        mutant, verdict
+            As they come: ``killed``, ``timeout``, ``survived``, ``unreached``, or ``invalid``.
+        """
+        running: dict[int, tuple[int, Mutant]] = {}
+        waiting = iter(drawn)
+        is_open = True
         try:
-            ready, _, _ = select.select([reader], [], [], WALL * limit)
-            verdict, _, noticing = (os.read(reader, 4096).decode() if ready else "").partition(" ")
+            while is_open or running:
+                while is_open and len(running) < self.jobs:
+                    mutant = next(waiting, None)
+                    if mutant is None:
+                        is_open = False
+                        break
+                    file = str(root / mutant.path)
+                    names = self.tests_of(file, _lines(mutant, self.reaching, file))
+                    if not names:
+                        yield mutant, "unreached"
+                        continue
+                    child, reader = _fork(functools.partial(self._in_child, mutant, file, names))
+                    running[reader] = child, mutant
+                for reader in select.select(list(running), [], [])[0] if running else ():
+                    child, mutant = running.pop(reader)
+                    yield mutant, self._verdict(child, reader)
         finally:
-            os.close(reader)
-        if not ready:
-            os.kill(child, signal.SIGKILL)
-        _, status = os.waitpid(child, 0)
+            for reader, (child, _) in running.items():
+                os.kill(child, signal.SIGKILL)
+                _end(child)
+                os.close(reader)
+
+    def _verdict(self, child: int, reader: int) -> str:
+        """Read how it went, once a child has told it or ended."""
+        verdict, _, noticing = os.read(reader, 4096).decode().partition(" ")
+        os.close(reader)
+        status = _end(child)
         if noticing:
             self.noticed[_function(noticing)] += 1
-        is_endless = not ready or (os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGPROF)
+        is_endless = os.WIFSIGNALED(status) and os.WTERMSIG(status) in (signal.SIGPROF, signal.SIGALRM)
         return verdict or ("timeout" if is_endless else "killed")
 
     def _in_child(self, mutant: Mutant, file: str, names: list[str], writer: int) -> None:
-        """Run the tests, tell how it went, and end this process without a word."""
+        """Run the tests and tell how it went."""
         verdict = "killed"
         try:
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-            signal.signal(signal.SIGPROF, signal.SIG_DFL)  # it ends the process, also in the middle of the kernel
-            sink = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(sink, 1)
-            os.dup2(sink, 2)
+            for number in (signal.SIGPROF, signal.SIGALRM):
+                signal.signal(number, signal.SIG_DFL)  # it ends the process, also in the middle of the kernel
             if not self._apply(mutant, file):
                 verdict = "invalid"
             else:
@@ -172,6 +260,7 @@ class Runner:
                 noticed = ""
                 for item, then in zip(tried, following, strict=True):
                     signal.setitimer(signal.ITIMER_PROF, 1 + GRACE * self.seconds[item.nodeid])
+                    signal.setitimer(signal.ITIMER_REAL, WALL * (1 + self._walls[item.nodeid]))
                     self._protocol(item, then)
                     if self.failed:
                         noticed = item.nodeid
@@ -180,7 +269,6 @@ class Runner:
         except BaseException:  # noqa: BLE001  (whatever it is, the fault was noticed)
             verdict = "killed"
         os.write(writer, verdict.encode()[:4096])
-        os._exit(0)
 
     def _apply(self, mutant: Mutant, file: str) -> bool:
         code = compile(mutant.tree(), file, "exec", dont_inherit=True)
@@ -196,8 +284,60 @@ class Runner:
                 if new.co_freevars == function.__code__.co_freevars:
                     function.__code__ = new
                     done = True
-        _forget(file)
+        for cached in self._caches:
+            if _file_of(cached) == file:
+                cached.cache_clear()
         return done
+
+
+@dataclass
+class _Seen:
+    """What one process saw: seconds of each test, on all processors and on the clock, which lines it reached."""
+
+    seconds: dict[str, float] = field(default_factory=dict[str, float])
+    walls: dict[str, float] = field(default_factory=dict[str, float])
+    left_out: dict[str, str] = field(default_factory=dict[str, str])
+    reaching: dict[tuple[str, int], list[int]] = field(default_factory=dict[tuple[str, int], list[int]])
+    modules: set[str] = field(default_factory=set[str])
+
+
+def _fork(work: Callable[[int], None]) -> tuple[int, int]:
+    """Do some work in a process of its own, without a word; return its id, and a pipe from what it is given."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child:
+        os.close(writer)
+        return child, reader
+    try:
+        os.setpgid(0, 0)  # with all that it starts, it ends at once
+        os.environ["TMPDIR"] = tempfile.tempdir = _folder(os.getpid())
+        Path(tempfile.tempdir).mkdir()
+        os.close(reader)
+        sink = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(sink, 1)
+        os.dup2(sink, 2)
+        work(writer)
+    finally:
+        os._exit(0)
+
+
+def _end(child: int) -> int:
+    """Wait for the end of a child that has nothing more to say, with all that it started; return its status."""
+    _, status = os.waitpid(child, 0)
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(child, signal.SIGKILL)
+    shutil.rmtree(_folder(child), ignore_errors=True)
+    return status
+
+
+def _folder(child: int) -> str:
+    """Return a child's own folder for temporary files."""
+    return f"{tempfile.gettempdir()}/mutant-{child}"
+
+
+def _all_seconds() -> float:
+    """Return the processor time of this process and of those that it waited for."""
+    return sum(os.times()[:4])
 
 
 def _function(name: str) -> str:
@@ -244,13 +384,6 @@ def _run_again(code: CodeType, file: str) -> bool:
                     setattr(other, key, new)
         return True
     return False
-
-
-def _forget(file: str) -> None:
-    """Clear what functions of a file remember of earlier calls."""
-    for found in gc.get_objects():
-        if isinstance(found, functools._lru_cache_wrapper) and _file_of(found) == file:
-            found.cache_clear()
 
 
 def _file_of(found: Any) -> str:
