@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -34,6 +34,9 @@ SMALL_BYTES: Final = 16 << 20
 AHEAD: Final = 8
 """How many times as wide a frontier that grows may be a pass later: what is small yet moves at less cost."""
 
+FORGETTING, FORGETTING_AWAY = 8, 64
+"""Passes elsewhere after which little is left of what was seen: a way that is never tried would never be seen again."""
+
 LONG: Final = 1 / 1024
 """What part of its fuel a pass is taken to use at least: however little the last one did, one in a thousand may use all
 of it, and one thread of a device does that slowly."""
@@ -56,6 +59,8 @@ class Way:
         Time that one of them takes for a piece of work, over the time of a host thread.
     is_away : bool
         Whether buffers have to be moved there, and back.
+    prior : float
+        The slowness that it was made with.
     """
 
     function: Function
@@ -64,6 +69,11 @@ class Way:
     lanes: int = 1
     slowness: float = 1.0
     is_away: bool = False
+    prior: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Keep what the slowness is taken to be while nothing is known of it."""
+        self.prior = self.slowness
 
     def expected_ns(self, work_ns: float, entries: int) -> float:
         """Return how long a pass should take here that takes ``work_ns`` on one host thread."""
@@ -73,6 +83,10 @@ class Way:
         """Correct the slowness, a step at a time, by what a pass took here."""
         seen = max(took_ns - self.start_ns, 0.0) * min(self.lanes, entries) / work_ns
         self.slowness += (seen - self.slowness) / 8
+
+    def forget(self) -> None:
+        """Believe a little less of what was seen here: a pass ran elsewhere, and what it is compared with has changed."""
+        self.slowness += (self.prior - self.slowness) / (FORGETTING_AWAY if self.is_away else FORGETTING)
 
 
 class Pace:
@@ -139,6 +153,9 @@ class Pace:
         """Take note of a pass: its entries and interactions, and how long it took there."""
         self._work = work
         self._widths = self._widths[1], width
+        for other in self._ways:
+            if other is not way:
+                other.forget()
         if work < WORK_MIN:
             return
         if way is self._ways[0]:

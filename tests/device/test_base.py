@@ -47,6 +47,36 @@ def test_a_run_is_moved_where_that_pays_over_a_few_passes() -> None:
     assert pace.way(1, is_away=True, heap_bytes=lambda: 0) is host
 
 
+@pytest.mark.parametrize("is_away", [False, True])
+def test_a_way_that_was_slow_once_is_tried_again(is_away: bool) -> None:
+    host, other = Way(NO_FUNCTION, "host"), Way(NO_FUNCTION, "pool", lanes=2, is_away=is_away)
+    pace = Pace((host, other), threads=32)
+    work = 10_000_000
+
+    def chosen() -> Way:
+        way = pace.way(32, is_away=False, heap_bytes=lambda: 0)
+        pace.learn(way, 32, work, int(work * (30 if way is host else 15)))
+        return way
+
+    pace.learn(host, 32, work, 30 * work)
+    assert chosen() is other
+    for _ in range(20):  # the machine was busy
+        pace.learn(other, 32, work, 300 * work)
+    assert chosen() is host
+    assert other in [chosen() for _ in range(300 if is_away else 40)]
+
+
+def test_a_frontier_that_grows_is_taken_to_grow_on() -> None:
+    host, away = Way(NO_FUNCTION, "host"), Way(NO_FUNCTION, "gpu", lanes=1000, slowness=10.0, is_away=True)
+    pace = Pace((host, away), threads=4096)
+    pace.learn(host, 40, 100_000, 3_000_000)
+    pace.learn(host, 40, 100_000, 3_000_000)
+    assert pace.way(40, is_away=False, heap_bytes=lambda: 100 << 20) is host  # a move of 100 MiB does not pay
+    pace.learn(host, 2, 1_000, 30_000)
+    pace.learn(host, 10, 100_000, 3_000_000)
+    assert pace.way(40, is_away=False, heap_bytes=lambda: 100 << 20) is away  # it does for what comes
+
+
 def test_a_wide_run_with_much_to_do_uses_the_pool_and_a_narrow_one_does_not() -> None:
     device = open_device("cpu", workers=2)
     pools: list[int] = []
