@@ -85,7 +85,7 @@ class Way:
         self.slowness += (seen - self.slowness) / 8
 
     def forget(self) -> None:
-        """Believe a little less of what was seen here: a pass ran elsewhere, and what it is compared with has changed."""
+        """Believe a little less of what was seen here: a pass ran elsewhere, so what it is compared with is another."""
         self.slowness += (self.prior - self.slowness) / (FORGETTING_AWAY if self.is_away else FORGETTING)
 
 

@@ -48,7 +48,7 @@ def test_a_run_is_moved_where_that_pays_over_a_few_passes() -> None:
 
 
 @pytest.mark.parametrize("is_away", [False, True])
-def test_a_way_that_was_slow_once_is_tried_again(is_away: bool) -> None:
+def test_a_way_that_was_slow_once_is_tried_again(*, is_away: bool) -> None:
     host, other = Way(NO_FUNCTION, "host"), Way(NO_FUNCTION, "pool", lanes=2, is_away=is_away)
     pace = Pace((host, other), threads=32)
     work = 10_000_000
