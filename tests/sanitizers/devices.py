@@ -14,6 +14,7 @@ from hvm4viz.device.base import Way
 from hvm4viz.device.compiler import library
 from hvm4viz.device.cpu import CpuDevice, CpuKernel, load, wrap
 from hvm4viz.kernel_text import abi
+from tests.kernel_text.places import places
 
 HERE: Final = Path(__file__).parent
 WORKERS: Final = 8
@@ -43,8 +44,8 @@ def planted(source: str, plants: tuple[str, ...]) -> str:
     """Put faults into a kernel text."""
     for name in plants:
         before, after = PLANTS[name]
-        if source.count(before) != 1:
-            raise ValueError(f"{name}: the kernel has {source.count(before)} places for it, not 1: {before}")
+        if (found := places(source, before)) != 1:
+            raise ValueError(f"{name}: the kernel has {found} places for it, not 1: {before}")
         source = source.replace(before, after)
     return source
 

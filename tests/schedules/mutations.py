@@ -5,13 +5,13 @@ A replaced text must stand in the kernel exactly once, so that an edit of the ke
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
 
 from hvm4viz.kernel_text.source import Kernel
 from hvm4viz.rules import rule_table
+from tests.kernel_text.places import places
 
 Change = tuple[str, str]
 
@@ -47,10 +47,6 @@ class Mutation:
         return self.name.replace(": ", "-").replace(" ", "_")
 
 
-NEAR = re.compile(r"^#ifdef NEAR_LOOP\n// ==== near\.h$.*?^#endif$(?=\n// ==== pass\.metal)", re.DOTALL | re.MULTILINE)
-"""What the kernel's text says a second time, for GPUs."""
-
-
 @dataclass(frozen=True)
 class Mutant(Kernel):
     """The kernel with a planted bug."""
@@ -66,7 +62,7 @@ class Mutant(Kernel):
         """The kernel's text with the bug in it."""
         text = Kernel(self.rules, self.watchers).text
         for old, new in self.planted:
-            found = NEAR.sub("", text).count(old)
+            found = places(text, old)
             assert found == 1, f"stands {found} times in the kernel, so that the bug cannot be planted:\n{old}"
             text = text.replace(old, new)
         return text
