@@ -133,10 +133,10 @@ class Frontier:
         while True:
             sums = self._sum
             sums[0] = abi.SUM_POISON
-            if self._moves and not is_ordered:
+            if self._is_away and not is_ordered:
                 self._space.push_order()
             join(self._space, self._turn)
-            if self._moves:
+            if self._is_away:
                 self._space.pull_outcome()
             status = self._sum[0]
             if status == abi.SUM_JOINED:
@@ -251,8 +251,9 @@ class Frontier:
         param[5] = fuel
         param[14] = width
         param[13] = in_use = self.store.regions.in_use
-        self.store.prepare()
-        if self._moves:
+        if way.is_away or self.store.kernel.watchers:
+            self.store.prepare()
+        if way.is_away:
             sums[0] = abi.SUM_POISON
             self._space.push_order()
         if self._counts_remote:
@@ -275,8 +276,6 @@ class Frontier:
             self._fills += batch.fills
         ended = time.perf_counter_ns()
         self._is_away = way.is_away
-        if leaves:
-            self._space.arrive()
         if self.store.shadow is not None:
             self.store.shadow.check(self.store.passes, self.machine.region_size)
         stop: Stop | None = None
@@ -287,13 +286,16 @@ class Frontier:
             self._opens += int(states["opens"].sum())
             self.feed(self._run_events(width))
         self._join_frontiers(is_ordered=True)
+        if leaves:
+            self._space.arrive()
         if goes_on:  # nobody has waited between pass and join
             ended = time.perf_counter_ns()
         given = self.take_given()
         if sums[3]:
             regions = self.store.regions
             fresh, full = regions.feed(self._space.columns("need", "need_node"))
-            self.store.prepare()
+            if self._is_away or self.store.kernel.watchers:
+                self.store.prepare()
             self.device.push_all((self.store.owner, 4 * regions.in_use), (self.store.chain, 4 * regions.in_use))
             given = given + fresh
             if full:

@@ -18,7 +18,9 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.mark.skipif(sys.platform != "linux", reason="what fails the operations is made for Linux")
 def test_whichever_operation_fails_there_is_a_kernel(tmp_path: Path) -> None:
-    before = library((ROOT / "tests/faults/failing.cpp").read_text(encoding="utf-8"), extra=("-ldl",))
+    before = library(
+        (ROOT / "tests/faults/failing.cpp").read_text(encoding="utf-8"), extra=("-ldl", "-fno-threadsafe-statics")
+    )
     shown = subprocess.run(
         [sys.executable, "-m", "tests.faults.failing_compiles", str(tmp_path)],
         capture_output=True, text=True, cwd=ROOT, env={**os.environ, "LD_PRELOAD": str(before)}, check=False,

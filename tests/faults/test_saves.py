@@ -23,7 +23,9 @@ ROOT = Path(__file__).parents[2]
 def test_whichever_operation_fails_the_old_file_stays_or_the_new_one_is_whole(name: str, tmp_path: Path) -> None:
     if name == "perfetto" and importlib.util.find_spec("perfetto") is None:
         pytest.skip("the package perfetto is not installed here")
-    before = library((ROOT / "tests/faults/failing.cpp").read_text(encoding="utf-8"), extra=("-ldl",))
+    before = library(
+        (ROOT / "tests/faults/failing.cpp").read_text(encoding="utf-8"), extra=("-ldl", "-fno-threadsafe-statics")
+    )
     shown = subprocess.run(
         [sys.executable, "-m", "tests.faults.failing", name, str(tmp_path)],
         capture_output=True, text=True, cwd=ROOT, env={**os.environ, "LD_PRELOAD": str(before)}, check=False,
