@@ -66,7 +66,7 @@ def test_a_run_that_is_stopped_has_the_code_of_its_limit(capsys: pytest.CaptureF
         (["--seconds", "nan"], "--seconds nan: must be 0 or more"),
         (["--fig", "x.gif"], "figure file 'x.gif' must end in one of .png, .pdf, .svg"),
         (["--fig", "nowhere/x.png"], "there is no folder 'nowhere'"),
-        (["--size", "huge"], "invalid choice: 'huge'"),
+        (["--size", "vast"], "invalid choice: 'vast'"),
         (["--json", "--rouns", "3"], "unknown option --rouns"),
     ],
 )
