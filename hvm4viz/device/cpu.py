@@ -276,7 +276,7 @@ class CpuDevice(Device):
         """Return a zero-filled buffer of that many bytes, or one holding a copy of an array."""
         nbytes = source if isinstance(source, int) else source.nbytes
         try:
-            made = reserve(nbytes, clear=self._clear) if isinstance(source, int) else CpuBuffer(nbytes)
+            made = reserve(nbytes, clear=self.zero) if isinstance(source, int) else CpuBuffer(nbytes)
         except (OSError, OverflowError, MemoryError, ValueError) as error:
             raise DeviceFailed(f"{self.name} cannot reserve {nbytes:,} bytes: {error}", text=str(error)) from None
         if isinstance(source, int):
@@ -284,7 +284,7 @@ class CpuDevice(Device):
         np.frombuffer(made, dtype=np.uint8)[: source.nbytes] = source.reshape(-1).view(np.uint8)
         return made
 
-    def _clear(self, buffer: CpuBuffer, nbytes: int) -> None:
+    def zero(self, buffer: CpuBuffer, nbytes: int) -> None:
         """Set the first bytes to zero, all workers together where there are many."""
         if self._pool is None or nbytes < CLEARED_ALONE:
             clear(buffer, nbytes)

@@ -21,7 +21,7 @@ import numpy as np
 
 from hvm4viz.device.base import Buffer, Device, Function, Handle, Kernel, Way
 from hvm4viz.device.compiler import find_compiler
-from hvm4viz.device.cpu import CpuDevice, CpuKernel
+from hvm4viz.device.cpu import CpuBuffer, CpuDevice, CpuKernel
 from hvm4viz.device.cuda_buffer import CudaBuffer
 from hvm4viz.device.cuda_memory import CudaMemory
 from hvm4viz.device.telling import failures, told
@@ -248,6 +248,10 @@ class CudaDevice(CudaMemory, Device):
         self.lanes = LANES * sum(int(each["multiProcessorCount"]) for each in facts)
         self.pending = _Pending(self)
         self._kernels: dict[tuple[bool, str], CudaKernel] = {}
+
+    def clear_home(self, buffer: CpuBuffer, nbytes: int) -> None:
+        """Set the first bytes on the host to zero, with all its threads."""
+        self._host.zero(buffer, nbytes)
 
     @property
     def joins_on_grid(self) -> bool:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hvm4viz.device.base import Buffer, view
-from hvm4viz.device.cpu import keep, reserve
+from hvm4viz.device.cpu import CpuBuffer, keep, reserve
 from hvm4viz.device.cuda_buffer import CudaBuffer, mapped_buffer, part_buffers, placed
 from hvm4viz.device.cuda_copies import Copies
 from hvm4viz.device.cuda_heap import HeapAway
@@ -68,6 +68,10 @@ class CudaMemory(Copies):
         """Return how many threads of a grid each GPU runs."""
         raise NotImplementedError
 
+    def clear_home(self, buffer: CpuBuffer, nbytes: int) -> None:
+        """Set the first bytes on the host to zero."""
+        raise NotImplementedError
+
     # ---- making buffers
 
     def buffer(self, source: int | NDArray[Any]) -> Buffer:
@@ -80,7 +84,7 @@ class CudaMemory(Copies):
 
     def _on_host(self, nbytes: int) -> Any:
         if self.is_private:
-            return reserve(nbytes, kind=CudaBuffer)
+            return reserve(nbytes, kind=CudaBuffer, clear=self.clear_home)
         return mapped_buffer(self.cupy.cuda.alloc_pinned_memory(max(nbytes, 1)), nbytes)
 
     def buffers(self, sizes: Sequence[int]) -> list[Buffer]:

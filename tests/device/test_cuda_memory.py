@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import sys
+import threading
 import weakref
 from collections import Counter
 from collections.abc import Callable
@@ -15,6 +16,7 @@ import pytest
 
 import hvm4viz
 from hvm4viz.device import cpu, cuda, cuda_copies, cuda_memory, staging
+from hvm4viz.device.base import view
 from hvm4viz.errors import DeviceFailed
 from hvm4viz.events import EVENT, PassRecord
 from hvm4viz.execution import Execution
@@ -116,6 +118,34 @@ def test_one_page_of_a_large_heap_is_read_for_a_small_answer() -> None:
 
     assert used > 8 << 20
     assert value < used // 20
+
+
+def test_all_threads_of_the_host_clear_a_heap_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    parts: list[tuple[str, int]] = []
+
+    def clear(buffer: cpu.CpuBuffer, nbytes: int, start: int = 0) -> None:
+        parts.append((threading.current_thread().name, nbytes))
+        zero(buffer, nbytes, start)
+
+    zero = cpu.clear
+    monkeypatch.setattr(cpu, "clear", clear)
+    monkeypatch.setattr(cpu, "CLEARED_ALONE", 1 << 10)
+    monkeypatch.setattr(cpu, "_kept", [])
+    device = cuda.open(workers=3)
+    buffer = device.buffer(1 << 16)
+    first, used = view(buffer, np.uint8), 10_000
+    address = first.ctypes.data
+    first[:used] = 7
+    device.keep(buffer, used)
+    del buffer, first
+
+    again = view(device.buffer(1 << 16), np.uint8)
+
+    assert again.ctypes.data == address
+    assert not again.any()
+    assert sum(nbytes for _, nbytes in parts) == used
+    assert len(parts) == 3
+    assert sum(name.startswith("hvm4viz") for name, _ in parts) == 2
 
 
 def in_passes(text: str, **options: Any) -> list[tuple[PassRecord, list[tuple[str, int]]]]:
