@@ -34,36 +34,37 @@ class kept_interrupts:  # noqa: N801  (used as the function that it looks like)
     interrupt now and then.
 
     No generator: one that is interrupted on its way to ``yield`` is not ended before its traceback is forgotten. An
-    interrupt on the way in or out is kept, too, and the handler that was there before comes back.
+    interrupt on the way in or out is kept, too, and the handler that was there before comes back. One in a generator
+    that somebody gives up may be left after one that it is a part of: then what was there before both comes back.
     """
 
     def __init__(self) -> None:
-        self._before: Any = None
-        self._is_on = self._is_pressed = False
+        self.before: Any = None
+        self.is_on = self._is_pressed = False
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
         """Handle SIGINT; on the way out it is only noted."""
         del number, frame
         self.note()
-        if self._is_on:
+        if self.is_on:
             raise KeyboardInterrupt
 
     def note(self) -> None:
         """Keep in mind that there was one, here and in whatever this is a part of."""
         self._is_pressed = True
-        if isinstance(self._before, kept_interrupts):
-            self._before.note()
+        if isinstance(self.before, kept_interrupts):
+            self.before.note()
 
     def __enter__(self) -> None:
         """Take over, if nobody but Python, or another of these, handles interrupts."""
         if threading.current_thread() is not threading.main_thread():
             return
-        before = signal.getsignal(signal.SIGINT)
+        before = _in_use(signal.getsignal(signal.SIGINT))
         if before is not signal.default_int_handler and not isinstance(before, kept_interrupts):
             return
-        self._before = before
+        self.before = before
         try:
-            self._is_on = True
+            self.is_on = True
             signal.signal(signal.SIGINT, self)
         except BaseException:
             self._leave()
@@ -76,9 +77,16 @@ class kept_interrupts:  # noqa: N801  (used as the function that it looks like)
             raise KeyboardInterrupt from error
 
     def _leave(self) -> None:
-        self._is_on = False
-        if self._before is not None and signal.getsignal(signal.SIGINT) is self:
-            signal.signal(signal.SIGINT, self._before)
+        self.is_on = False
+        if self.before is not None and signal.getsignal(signal.SIGINT) is self:
+            signal.signal(signal.SIGINT, _in_use(self.before))
+
+
+def _in_use(handler: Any) -> Any:
+    """Return a handler, or the nearest one before it that nobody has left."""
+    while isinstance(handler, kept_interrupts) and not handler.is_on:
+        handler = handler.before
+    return handler
 
 
 def end() -> NoReturn:

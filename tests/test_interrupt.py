@@ -128,6 +128,27 @@ def test_one_that_was_never_left_hides_none_from_the_next() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def test_parts_may_be_left_after_the_whole() -> None:
+    whole, part, inner = kept_interrupts(), kept_interrupts(), kept_interrupts()
+    for each in (whole, part, inner):
+        each.__enter__()
+    for each in (whole, part, inner):
+        each.__exit__(KeyboardInterrupt, KeyboardInterrupt(), None)
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_whoever_begins_above_one_that_is_gone_gives_back_to_those_in_use() -> None:
+    gone = kept_interrupts()
+    gone.__enter__()
+    gone.__exit__(None, None, None)
+    signal.signal(signal.SIGINT, gone)
+    with kept_interrupts():
+        pass
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
 def test_a_failure_that_nobody_interrupted_stays_what_it_is() -> None:
     with pytest.raises(TypeError, match="mine"), kept_interrupts():
         raise TypeError("mine")

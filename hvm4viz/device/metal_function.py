@@ -65,14 +65,13 @@ class MetalFunction:
             if opening is None:
                 return self._host(count, *buffers)
             function = opening.function(self._source, self._name)
-            try:
-                run = function(count, *(buffer.raw for buffer in buffers))  # type: ignore[attr-defined]
+            opening.count()
+            try:  # held in one place: a name here would keep it in the air beyond its turn
+                return self._openings.take_off(function(count, *(buffer.raw for buffer in buffers)))  # type: ignore[attr-defined]
             except opening.module.error as error:
                 raise DeviceFailed(
                     f"the device {self._device} refuses the dispatch of {self._name}: {error}", text=str(error)
                 ) from None
-            opening.count()
-            return self._openings.take_off(run)
 
 
 def _opening_of(buffers: tuple[Buffer, ...]) -> Opening | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -211,6 +212,25 @@ def test_the_cost_of_a_dispatch_is_the_shortest_of_a_few(stand_in: Control) -> N
 
     assert 0 < opened.current.least_ns < (time.perf_counter_ns() - begun) / (2 * module.PROBES)
     assert stand_in.dispatched == []
+
+
+def test_nobody_else_holds_a_dispatch_when_its_turn_ends(stand_in: Control) -> None:
+    class Turn:
+        def __enter__(self) -> bool:
+            return lock.__enter__()
+
+        def __exit__(self, *error: object) -> None:
+            run = opened._flight._run
+            held.append(0 if run is None else sys.getrefcount(run) - 2)  # the name here, and what is asked
+            lock.__exit__(*error)  # type: ignore[arg-type]
+
+    opened, held = openings(), list[int]()
+    lock = opened.turn
+    opened.turn = Turn()  # type: ignore[assignment]
+    hv.run(WIDE, device=Alone(opened, workers=1), machine=hv.Machine(blocks=3, fuel=2, region_size=64))
+
+    assert stand_in.dispatched
+    assert set(held) == {0, 1}
 
 
 def test_threads_take_turns_in_the_air(stand_in: Control) -> None:

@@ -91,7 +91,7 @@ def test_what_nobody_sees_is_told_by_its_number(sign: str, says: str) -> None:
 def test_long_texts_are_looked_at_once() -> None:
     text = "@main = " + " # " * 1_000_000 + "\n" * 1_000_000 + "x"
 
-    start = time.perf_counter()
+    start = time.process_time()
     assert file_habit(text, len(text) - 1) == COMMENT
     assert file_habit("a" * 3_000_000, 2_999_999) == ""
-    assert time.perf_counter() - start < 1
+    assert time.process_time() - start < 20  # not once for each line: hours
