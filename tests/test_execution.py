@@ -209,7 +209,7 @@ def test_a_full_heap_proposes_twice_as_much() -> None:
     run = hv.run("@grow = λ&n. n <> @grow(n + 1) @main = @grow(0)", machine=machine, device="cpu", record="off")
 
     assert run.status == "heap_full"
-    assert "all 32 regions (131,072 cells) are in use; re-run with heap='2 MiB'" in run.message
+    assert "all 32 regions (131,072 cells) are in use; re-run with heap='1 GiB'" in run.message
 
 
 def test_an_error_in_a_heap_without_a_program_has_no_place_in_a_source() -> None:
