@@ -107,8 +107,8 @@ def nearest(word: str, known: Sequence[str]) -> str:
 
 
 def _nearest_flag(wrong: str, door: Door) -> str:
-    """Compare without the dashes, which all of them share."""
-    flags = {flag.lstrip("-"): flag for option in options(door) for flag in option.flags}
+    """Compare without the dashes, which all of them share; what another command has is not what was meant."""
+    flags = {flag.lstrip("-"): flag for option in options(door) for flag in option.flags if flag != wrong}
     close = difflib.get_close_matches(wrong.lstrip("-"), flags, n=1)
     return f" (did you mean {flags[close[0]]}?)" if close else ""
 

@@ -68,13 +68,14 @@ class Book:
         return tuple((source.name, source.text) for source in self.sources)
 
     def entry(self, name: str) -> int:
-        """Return the id of a definition to run.
+        """Return the id of a definition to run: its name, with or without ``@`` before it.
 
         Raises
         ------
         EntryNotFound
             If the program does not define it.
         """
+        name = name.removeprefix("@")
         index = self.ids.get(name)
         if index is None or not self.roots[index]:
             raise self._not_found(printable(name))

@@ -71,7 +71,8 @@ def read_trace(file: str) -> Trace:
             else "no pass is whole"
         )
         complain(
-            f"note: {file}: damaged: {trace.note}; {before}: run the program again with --save FILE.hvt to have all"
+            f"note: {file}: damaged: {trace.note}; {before}: record it again under "
+            "another name with --save FILE.hvt to have all"
         )
     return trace
 

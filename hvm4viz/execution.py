@@ -31,13 +31,14 @@ from hvm4viz.outcome import Run, Stats, Status
 from hvm4viz.program import Program, parse
 from hvm4viz.progress import progress_for
 from hvm4viz.readback import Term
+from hvm4viz.regions import NEVER_ENDS
 from hvm4viz.resume import resume_execution
 from hvm4viz.rules import without_room
 from hvm4viz.settings import Machine
 from hvm4viz.state import State, put_back, take
 from hvm4viz.stops import Fault, Stop
 from hvm4viz.store import PASSES_MAX, Store
-from hvm4viz.term import Tag, ext_of, tag_of
+from hvm4viz.term import TAG_SHIFT, Tag, ext_of, tag_of, val_of
 
 if TYPE_CHECKING:
     from hvm4viz.trace import Recorder, Trace
@@ -432,10 +433,28 @@ class Execution:
                 f"call primitives; call %{name} outside, or reduce with %nf, which does it on the CPU evaluator"
             )
         if stop.status == "heap_full":
-            rule = self._starved_rule(fault)
-            return f"{stop.message}; it was at work{rule}{where}" if rule or where else stop.message
-        what = stop.message or _ERRORS.get(fault.kind, f"kernel fault {fault.kind}")
+            return stop.message + self._at_work(stop, self._starved_rule(fault), where)
+        what = stop.message or self._error(fault)
         return f"RUNTIME_ERROR: {what}{where}; pass {self.store.passes - 1}, cell {fault.root}"
+
+    def _error(self, fault: Fault) -> str:
+        """Say what is wrong: a number that is applied may be what a case function gave, unless there is none."""
+        said = _ERRORS.get(fault.kind, f"kernel fault {fault.kind}")
+        if fault.kind != 1 or not self._may_match():
+            return said
+        return f"{said} ({_FELL_THROUGH if not val_of(fault.hand) else _NO_FUNCTION})"
+
+    def _may_match(self) -> bool:
+        """Whether the run has a case function, as far as its program tells."""
+        tags = self._book.words >> np.uint64(TAG_SHIFT)
+        return not self.request.entry or bool(np.isin(tags, (Tag.MAT, Tag.SWI)).any())
+
+    def _at_work(self, stop: Stop, rule: str, where: str) -> str:
+        """Say where the heap filled up; a program that may never end is to be looked at there."""
+        if not where or not stop.message.endswith(NEVER_ENDS):
+            return f"; it was at work{rule}{where}" if rule or where else ""
+        place = where.removeprefix(" in ")
+        return f": look at {place}, where it was at work{rule}"
 
     def _starved_rule(self, fault: Fault) -> str:
         """Name the rule that had no room, if the task was to apply one: it may have been making a node instead."""
@@ -443,7 +462,7 @@ class Execution:
         tag = tag_of(int(self._book.code[ext_of(fault.hand)]) if is_closure else fault.hand)
         frame = _FRAMES.get(fault.frame, "") if fault.is_value else "enter"
         names = without_room(self.store.kernel.rules, frame, _VALUES.get(tag, ""), is_closure=is_closure)
-        return f" on {' or '.join(names)}" if names else ""
+        return f" on the rule {' or '.join(names)}" if names else ""
 
     def _primitive(self, place: int) -> str:
         words, prims = self._book.words, self._book.prims
@@ -471,6 +490,8 @@ _VALUES = {**{int(tag): tag.name for tag in Tag}, **dict.fromkeys(range(Tag.C00,
 _FRAMES = {tag: name.removeprefix("F_") for name, tag in vars(abi).items() if name.startswith("F_")}
 
 _ERRORS = {
-    1: "cannot apply a number (also when no case of a λ{…} matched and it has no default)",
+    1: "cannot apply a number",
     2: "cannot apply a constructor (its fields stand in braces: #Name{a, b})",
 }
+_FELL_THROUGH = "also when no case of a λ{…} matched and it has no default, or one that is no function: _: λn. b"
+_NO_FUNCTION = "if it came from a λ{…}: a default is a function, _: λn. b, and so is a case with fields, #A: λx. b"

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from types import FrameType
-from typing import Protocol
+from typing import Final, Protocol
 
 from hvm4viz.events import Observer, PassRecord
 from hvm4viz.stops import Stop
@@ -47,6 +47,9 @@ def _catch_interrupts() -> Generator[_Interrupts]:
         yield flag
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+_UNLESS: Final = ", unless the program never ends"
 
 
 def _passes(count: int) -> str:
@@ -123,7 +126,7 @@ class Loop:
                 if engine.passes >= self.limit:
                     return self._at_limit()
                 if self._deadline is not None and time.monotonic() >= self._deadline:
-                    return Stop("timeout", f"stopped after {self.timeout:g} s; raise timeout to go on")
+                    return Stop("timeout", f"stopped after {self.timeout:g} s; raise timeout to go on{_UNLESS}")
                 record, stop = engine.step()
                 for observer in self.observers:
                     observer.on_pass(record)
@@ -141,4 +144,4 @@ class Loop:
     def _at_limit(self) -> Stop:
         if self.limit == PASSES_MAX:
             return Stop("pass_limit", f"stopped after {self.limit:,} passes: stamps hold no more")
-        return Stop("pass_limit", f"stopped after {_passes(self.limit)}; raise max_passes to go on")
+        return Stop("pass_limit", f"stopped after {_passes(self.limit)}; raise max_passes to go on{_UNLESS}")

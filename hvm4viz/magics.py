@@ -8,7 +8,9 @@ from __future__ import annotations
 import argparse
 import re
 import shlex
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn, Protocol
@@ -21,6 +23,7 @@ from IPython.display import display  # pyright: ignore[reportUnknownVariableType
 from hvm4viz.arguments import add_options, explain, nearest, run_arguments
 from hvm4viz.completion import Event, completions
 from hvm4viz.errors import Hvm4vizError
+from hvm4viz.estimate import ResourceNotice
 from hvm4viz.figure_request import FigureRequest, requested_figures
 from hvm4viz.outputs import check_page, view_options, write_view
 from hvm4viz.trace import Trace, open_trace
@@ -139,11 +142,12 @@ class Hvm4Magics:
         verb, _, rest = line.strip().partition(" ")
         words = partial(in_options, flags=flags_of("cell") if cell is not None or verb == "run" else {})
         try:
-            if cell is not None:
-                return self.run_cell(line, cell)
-            if verb and verb not in self.lines:
-                raise UsageError(f"unknown command {verb!r}{nearest(verb, list(self.lines))}; try %hvm4 help")
-            return self.lines[verb or "help"](rest)
+            with _notices(words):
+                if cell is not None:
+                    return self.run_cell(line, cell)
+                if verb and verb not in self.lines:
+                    raise UsageError(f"unknown command {verb!r}{nearest(verb, list(self.lines))}; try %hvm4 help")
+                return self.lines[verb or "help"](rest)
         except Hvm4vizError as error:
             raise _plain(error, words) from None
         except OSError as error:
@@ -171,7 +175,7 @@ class Hvm4Magics:
         words = line.split()
         if len(words) not in (2, 3):
             raise UsageError("write %hvm4 figure NAME KIND [FILE]")
-        subject = self._subject(words[0])
+        subject = self._subject(words[0], f"figure {' '.join(words)}")
         self._figures(requested_figures(["=".join(words[1:])]), getattr(subject, "trace", subject))
 
     def view(self, line: str) -> TraceView:
@@ -181,7 +185,7 @@ class Hvm4Magics:
         words = shlex.split(line)
         if len(words) != 1:
             raise UsageError("write %hvm4 view NAME")
-        return TraceView(self._subject(words[0]))
+        return TraceView(self._subject(words[0], f"view {line}"))
 
     def compare(self, line: str) -> TraceView:
         """Show two runs or traces beside each other."""
@@ -190,7 +194,8 @@ class Hvm4Magics:
         words = shlex.split(line)
         if len(words) != 2:
             raise UsageError("write %hvm4 compare A B")
-        return TraceView(self._subject(words[0]), compare=self._subject(words[1]))
+        a, b = (self._subject(word, f"compare {line}") for word in words)
+        return TraceView(a, compare=b)
 
     def options(self, line: str) -> None:
         """Show what this notebook prefers, or change it."""
@@ -203,8 +208,8 @@ class Hvm4Magics:
         for name, value in preferences().items():
             print(f"{name} = {value}")  # noqa: T201  (the cell's output)
 
-    def _subject(self, name: str) -> Any:
-        """Return the run or trace of a name, or of a file."""
+    def _subject(self, name: str, line: str) -> Any:
+        """Return the run or trace of a name, or of a file, that a line is about."""
         found = self.shell.user_ns.get(name)
         if isinstance(getattr(found, "trace", found), Trace):
             return found
@@ -214,6 +219,9 @@ class Hvm4Magics:
             raise UsageError(
                 f"{name!r} is of type {type(found).__name__}, neither a run nor a trace; %%hvm4 -o NAME binds a run"
             )
+        if name.endswith(".hvm4") or Path(name).is_file():
+            kind = "a program; " if name.endswith(".hvm4") else "no .hvt file; if it is a program, "
+            raise UsageError(f"{name!r} is {kind}run it first: {_first_run(name, line)}")
         if not name.isidentifier():
             raise UsageError(f"{name!r} is neither a variable nor a .hvt file; %%hvm4 --save FILE.hvt writes one")
         raise UsageError(
@@ -330,9 +338,31 @@ def _show_figure(figure: Figure) -> dict[str, object] | None:
     return show_figure(figure)
 
 
+def _first_run(name: str, line: str) -> str:
+    """Return the lines that run a program, and then do what a line does with the run."""
+    words = shlex.split(line)
+    bound = "run" if "run" not in words else "other"
+    then = shlex.join(bound if word == name else word for word in words)
+    return f"%hvm4 run {shlex.quote(name)} -o {bound}, then %hvm4 {then}"
+
+
 def _say_nothing(line: str) -> None:
     """Take a log line of a quiet run: it is kept in ``Run.log``."""
     del line
+
+
+@contextmanager
+def _notices(words: Callable[[str], str]) -> Generator[None]:
+    """Let notices name settings as options, too."""
+    with warnings.catch_warnings():
+        show = warnings.showwarning
+
+        def told(message: Warning | str, category: type[Warning], *place: Any) -> None:
+            is_ours = issubclass(category, ResourceNotice)
+            show(category(words(str(message))) if is_ours else message, category, *place)
+
+        warnings.showwarning = told
+        yield
 
 
 def _plain(error: Hvm4vizError, words: Callable[[str], str]) -> Hvm4vizError:

@@ -166,6 +166,10 @@ def _rate(text: str) -> float:
         raise argparse.ArgumentTypeError(f"{text!r} must be a number") from None
 
 
+def _definition(text: str) -> str:
+    return text.removeprefix("@")
+
+
 def _pixels(text: str) -> int:
     if not text.isdigit() or not 320 <= int(text) <= 2000:
         raise argparse.ArgumentTypeError(f"{text!r} must be a number of pixels from 320 to 2,000")
@@ -229,7 +233,7 @@ GROUPS: Final[dict[str, tuple[Option, ...]]] = {
         _option("-n --name", "door.name", "save this cell's definitions as BOOK", "BOOK", doors=CELL),
         _option("-i --import", "door.imports", "add the definitions saved as BOOK (repeat)", "BOOK", many=True,
                 doors=CELL),
-        _argument("-m --main", "run.entry", "entry definition", "NAME"),
+        _argument("-m --main", "run.entry", "entry definition", "NAME", kind=_definition),
         _option("--include-root", "door.include_root", "how far #include may reach (default: its folder)", "DIR"),
         _option("-x --expand", "door.expand", "replace {{name}} by the notebook's variable", kind=None, doors=CELL),
         _option("--no-run", "door.no_run", "parse and check only", kind=None),

@@ -181,14 +181,15 @@ def _log(machine: Evaluator, number: int, cells: list[int]) -> Steps:
             machine.write_line("".join(line))
             return word
         if tag_of(word) != Tag.C00 + 2 or ext_of(word) != CON:
-            raise PrimitiveError("%log expected a string list")
+            behind = "a list that ends in " * bool(heads)
+            raise _no_text("a string list", behind + _named_term(machine, word))
         head_cell, cell = val_of(word), val_of(word) + 1
         yield Weak(head_cell)
         head = machine.word(head_cell)
         if tag_of(head) in PASSING:
             return _log_passed(machine, number, heads, head, lambda inner: inner, cell)
         if tag_of(head) != Tag.C00 + 1 or ext_of(head) != CHR:
-            raise PrimitiveError("%log expected #Chr head")
+            raise _no_text("#Chr head", f"a list with {_named_term(machine, head)} in it")
         yield Weak(val_of(head))
         code = machine.word(val_of(head))
         if tag_of(code) in PASSING:
@@ -196,10 +197,28 @@ def _log(machine: Evaluator, number: int, cells: list[int]) -> Steps:
                 machine, number, heads, code, lambda inner: pack(Tag.C00 + 1, CHR, machine.node([inner])), cell
             )
         if tag_of(code) != Tag.NUM:
-            raise PrimitiveError("%log expected a numeric codepoint")
+            raise _no_text("a numeric codepoint", f"a character #CHR of {_named_term(machine, code)}")
         point = val_of(code)
         line.append(chr(point) if point < 0x110000 and not 0xD800 <= point < 0xE000 else "\ufffd")
         heads.append(head)
+
+
+def _no_text(wanted: str, got: str) -> PrimitiveError:
+    return PrimitiveError(f'%log expected {wanted}: it takes a string, such as "text"; it got {got}')
+
+
+def _named_term(machine: Evaluator, word: int) -> str:
+    """Say what a value is, in few words."""
+    if tag_of(word) == Tag.ALO:
+        word = int(machine.book.code[ext_of(word)])
+    tag = tag_of(word)
+    if Tag.C00 <= tag <= Tag.C16:
+        name = machine.book.ctor_names.get(ext_of(word), "?")
+        return "a list" if ext_of(word) in (NIL, CON) else f"a constructor #{name}"
+    return f"a number ({val_of(word)})" if tag == Tag.NUM else _KINDS.get(tag, "a term that stays as it is")
+
+
+_KINDS: Final[dict[int, str]] = dict.fromkeys((Tag.LAM, Tag.MAT, Tag.SWI, Tag.USE, Tag.RED), "a function")
 
 
 def _log_passed(

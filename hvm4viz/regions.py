@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hvm4viz.kernel_text import abi
 from hvm4viz.limits import FIELDS_MAX
-from hvm4viz.settings import Machine
+from hvm4viz.settings import Machine, parse_size
+
+NEVER_ENDS: Final = "never ends"
+"""How a message ends that proposes a larger heap: the place where the heap filled up may be the cause."""
 
 
 class Regions:
@@ -143,9 +146,11 @@ class Regions:
 
     def full_message(self, who: str) -> str:
         """Say that no region is left, and which heap would do."""
-        cells = self.limit * self.machine.region_size
+        cells, usual = self.limit * self.machine.region_size, Machine().heap
+        told = f"no free region left for {who}: all {self.limit:,} regions ({cells:,} cells) are in use; re-run with "
+        if 8 * cells < parse_size(usual):
+            endless = f"if that fills too, the program probably {NEVER_ENDS}"
+            return f"{told}heap={usual!r} or leave it out (the default); {endless}"
         mib = -(-2 * cells * 8 // 2**20)
-        return (
-            f"no free region left for {who}: all {self.limit:,} regions ({cells:,} cells) are in use; re-run with "
-            f"heap='{mib} MiB', unless the program never ends"
-        )
+        larger = f"{mib} MiB" if mib % 1024 else f"{mib // 1024} GiB"
+        return f"{told}heap={larger!r}, unless the program {NEVER_ENDS}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Generator
 from dataclasses import replace
 from pathlib import Path
@@ -59,7 +60,7 @@ def run(
     program : Program or str
         A parsed program, or source text.
     entry : str
-        Definition to start from.
+        Definition to start from, with or without its ``@``.
     mode : {"snf", "collapse"}, optional
         Strong normal form, or enumerate the branches of superpositions. Default: snf, or collapse if a limit is given.
     limit : int, optional
@@ -171,7 +172,7 @@ def _request(
         words=np.array([pack(Tag.REF, main, 0)], np.uint64),
         root=0,
         stamps=0,
-        entry=entry,
+        entry=parsed.book.names[main],
         mode=chosen_mode,
         limit=most,
         on_cpu=bool(parsed.book.reachable_prims(main)),
@@ -416,7 +417,8 @@ def check_limits(max_passes: int, timeout: float | None, repeat: int, workers: i
         If one is out of range, with the bound.
     """
     if max_passes < 0:
-        raise ValueError(f"max_passes={max_passes}: must be 0 or more")
+        usual = inspect.signature(run).parameters["max_passes"].default
+        raise ValueError(f"max_passes={max_passes}: must be 0 or more; leave it out for {usual:,}, the default")
     if timeout is not None and not timeout >= 0:
         raise ValueError(f"timeout={timeout}: must be 0 or more seconds; leave it out for no limit")
     if repeat < 1:

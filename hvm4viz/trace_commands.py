@@ -78,8 +78,8 @@ def export(given: argparse.Namespace) -> int:
     trace = read_trace(given.trace)
     if given.format in ("dot", "graphml") and trace.level != "full":
         raise ValueError(
-            f"{given.trace}: --to {given.format} draws cells, which were not recorded (level {trace.level}); run the "
-            "program again with record='full' save='FILE.hvt'"
+            f"{given.trace}: --to {given.format} draws cells, which were not recorded (level {trace.level}); "
+            "record the program again under another name with record='full' save='FILE.hvt'"
         )
     try:
         path = _write(trace, given.format, Path(given.out), chosen, overwrite=given.overwrite)

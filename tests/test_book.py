@@ -97,7 +97,7 @@ def test_definitions_are_numbered_by_first_mention() -> None:
 
     assert book.names == ("b", "c", "a", "nowhere")
     assert book.roots[3] == 0
-    assert book.entry("c") == 1
+    assert book.entry("c") == book.entry("@c") == 1
 
 
 @pytest.mark.parametrize("name", ["nowhere", "main", ""])

@@ -291,7 +291,9 @@ def test_a_run_without_end_stops_at_its_timeout_with_a_trace(
     began = time.monotonic()
     shown = Shown(capsys, "run", written(LOOP), "--timeout", "2", "-o", str(trace))
     assert (shown.code, shown.out) == (5, "")
-    assert shown.err.startswith("hvm4viz: stopped after 2 s; raise --timeout to go on\ntimeout | ")
+    assert shown.err.startswith(
+        "hvm4viz: stopped after 2 s; raise --timeout to go on, unless the program never ends\ntimeout | "
+    )
     assert time.monotonic() - began < 20
     kept = hvm4viz.open_trace(trace)
     assert kept.complete
@@ -307,7 +309,7 @@ def test_a_run_that_outgrows_its_heap_stops_with_a_size_that_would_do(
     assert (shown.code, shown.out) == (5, "")
     assert "\nhvm4viz: no free region left" in shown.err
     assert shown.err.startswith("hvm4viz: note: the heap is 9")
-    assert "re-run with --heap '" in shown.err
+    assert "re-run with --heap '1 GiB' or leave it out (the default); if that fills too" in shown.err
     assert hvm4viz.open_trace(trace).meta["status"] == "heap_full"
 
 

@@ -203,13 +203,13 @@ def test_a_cell_that_is_no_primitive_has_no_name() -> None:
     assert (names[0], names[1], names[-1], names[-2]) == ("?", "?", "?", "?")
 
 
-def test_a_full_heap_proposes_twice_as_much() -> None:
+def test_a_full_heap_below_the_default_proposes_the_default() -> None:
     machine = hv.Machine(blocks=2, region_size=4096, heap="1 MiB")
 
     run = hv.run("@grow = λ&n. n <> @grow(n + 1) @main = @grow(0)", machine=machine, device="cpu", record="off")
 
     assert run.status == "heap_full"
-    assert "all 32 regions (131,072 cells) are in use; re-run with heap='2 MiB'" in run.message
+    assert "all 32 regions (131,072 cells) are in use; re-run with heap='1 GiB'" in run.message
 
 
 def test_an_error_in_a_heap_without_a_program_has_no_place_in_a_source() -> None:
@@ -217,4 +217,4 @@ def test_an_error_in_a_heap_without_a_program_has_no_place_in_a_source() -> None
     run = hv.run_heap(heap, machine=hv.Machine(blocks=1, region_size=16), device="cpu")
     assert run.status == "error"
     assert " in @" not in run.message
-    assert run.message.endswith("has no default); pass 0, cell 0")
+    assert run.message.endswith("and so is a case with fields, #A: λx. b); pass 0, cell 0")

@@ -76,7 +76,7 @@ def test_passes_end_at_their_limit(most: int, says: str) -> None:
     assert stop is not None
     assert (stop.status, engine.passes) == ("pass_limit", most)
     assert says in stop.message
-    assert stop.message.endswith("; raise max_passes to go on")
+    assert stop.message.endswith("; raise max_passes to go on, unless the program never ends")
     assert loop(Counting(ends=most), max_passes=most).run() == Stop("done")  # what is done has met no limit
 
 
@@ -92,7 +92,7 @@ def test_passes_end_where_stamps_hold_no_more() -> None:
 @pytest.mark.parametrize(("timeout", "says"), [(0.0, "0 s"), (0.05, "0.05 s"), (1e-9, "1e-09 s")])
 def test_time_ends_passes_and_says_how_much_there_was(timeout: float, says: str) -> None:
     stop = loop(Counting(), max_passes=PASSES_MAX, timeout=timeout).run()
-    assert stop == Stop("timeout", f"stopped after {says}; raise timeout to go on")
+    assert stop == Stop("timeout", f"stopped after {says}; raise timeout to go on, unless the program never ends")
 
 
 @pytest.fixture

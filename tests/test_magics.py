@@ -14,6 +14,8 @@ from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.capture import CapturedIO, capture_output
 
 import hvm4viz
+from hvm4viz.errors import HeapExhausted
+from hvm4viz.estimate import ResourceNotice
 from hvm4viz.magics import ExpectationFailed
 from hvm4viz.widgets import show_run
 
@@ -206,7 +208,12 @@ def test_a_wrong_answer_fails_the_cell(notebook: Notebook) -> None:
         ("%hvm4 figure", "NAME KIND"),
         ("%hvm4 view", "write %hvm4 view NAME"),
         ("%hvm4 view nobody", "there is no variable 'nobody' here yet"),
-        ("%hvm4 view a/b.hvm4", "'a/b.hvm4' is neither a variable nor a .hvt file"),
+        ("%hvm4 view a/b", "'a/b' is neither a variable nor a .hvt file"),
+        (
+            "%hvm4 view a/b.hvm4",
+            "'a/b.hvm4' is a program; run it first: %hvm4 run a/b.hvm4 -o run, then",
+        ),
+        (f"%hvm4 view {__file__}", "is no .hvt file; if it is a program, run it first: %hvm4 run /"),
         ("%hvm4 compare one", "write %hvm4 compare A B"),
         ("%hvm4 options vew=1", "no option 'vew'"),
         ("%hvm4 options view", "write NAME=VALUE"),
@@ -227,6 +234,33 @@ def test_a_variable_that_is_no_run_is_told_by_its_type(notebook: Notebook) -> No
     notebook.names["seven"] = 7
     with pytest.raises(UsageError, match="'seven' is of type int, neither a run nor a trace; %%hvm4 -o NAME binds a"):
         notebook("%hvm4 view seven")
+
+
+@pytest.mark.parametrize(
+    "line", ["%hvm4 view 'a b.hvm4'", "%hvm4 compare 'a b.hvm4' 'a b.hvm4'", "%hvm4 figure c.hvm4 overview,dark"]
+)
+def test_what_is_said_of_a_program_that_has_not_run_works(
+    notebook: Notebook, line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("a b.hvm4", "c.hvm4"):
+        (tmp_path / name).write_text("@main = 1 + 2", encoding="utf-8")
+    with pytest.raises(UsageError, match="is a program; run it first: ") as caught:
+        notebook(line)
+    run, then = str(caught.value).partition("run it first: ")[2].split(", then ")
+    assert notebook(run).text == "3"
+    notebook(then)
+    assert notebook.shown.stderr == ""
+
+
+def test_a_notice_speaks_of_options_as_the_error_does(notebook: Notebook) -> None:
+    cell = "@two = λ&f. λx. f(f(x))\n@main = @two(@two)(@two)(@two)(λx. #S{x})(#Z)"
+    with (
+        pytest.warns(ResourceNotice, match=r"a larger one than --heap 1MiB lets the run go on"),
+        pytest.raises(HeapExhausted),
+    ):
+        notebook(f"%%hvm4 --heap 1MiB --view none\n{cell}")
+    assert "re-run with --heap '1 GiB' or leave it out" in notebook.shown.stdout
 
 
 # Lines.

@@ -88,6 +88,34 @@ def test_term_given_back_twice_is_refused() -> None:
     assert hv.run("@main = %twice(1)").text == "[1,1]"
 
 
+@pytest.mark.parametrize(
+    ("given", "says"),
+    {
+        "7": 'a string list: it takes a string, such as "text"; it got a number (7)',
+        "#A": 'a string list: it takes a string, such as "text"; it got a constructor #A',
+        "#A{1, 2}": 'a string list: it takes a string, such as "text"; it got a constructor #A',
+        "λx. x": "it got a function",
+        "λ{#A: 1}": "it got a function",
+        "λ{1: 1}": "it got a function",
+        "λ{λx. x}": "it got a function",
+        "^y(1)": "it got a term that stays as it is",
+        "^x": "it got a term that stays as it is",
+        "@f ~> @f": "it got a function",
+        "'a' <> 'b' <> 7": "it got a list that ends in a number (7)",
+        "['a', 1 + 1]": '#Chr head: it takes a string, such as "text"; it got a list with a number (2) in it',
+        '["a", "b"]': '#Chr head: it takes a string, such as "text"; it got a list with a list in it',
+        "[#Chr]": "it got a list with a constructor #Chr in it",
+        "[#CHR{#A}]": 'a numeric codepoint: it takes a string, such as "text"; it got a character #CHR of a c',
+    }.items(),
+)
+def test_log_says_what_it_got_in_place_of_a_string(given: str, says: str, machine: hv.Machine) -> None:
+    run = hv.run(f"@f = λx. x\n@main = %log({given})", machine=machine)
+
+    assert run.status == "error"
+    assert run.message.startswith("RUNTIME_ERROR: %log expected ")
+    assert says in run.message
+
+
 def test_arity_is_checked_when_parsed() -> None:
     hv.primitive("two", arity=2)(max)
 

@@ -131,11 +131,30 @@ def test_the_region_size_that_is_told_holds_the_node_and_every_constructor(lanes
     )
 
 
-@pytest.mark.parametrize(("limit", "mib"), [(1 << 11, 2), ((1 << 11) + 1, 3), (1, 1), (1 << 20, 1024)])
-def test_twice_the_heap_is_proposed_in_whole_mebibytes(limit: int, mib: int) -> None:
+@pytest.mark.parametrize(
+    ("limit", "heap"),
+    [
+        (1 << 21, "2 GiB"),
+        ((1 << 21) + 1, "2049 MiB"),
+        ((1 << 21) + (1 << 10), "2049 MiB"),
+        ((1 << 21) + (1 << 10) + 1, "2050 MiB"),
+        (3 << 20, "3 GiB"),
+        (1 << 22, "4 GiB"),
+    ],
+)
+def test_twice_the_heap_is_proposed_in_whole_mebibytes_or_gibibytes(limit: int, heap: str) -> None:
     table = regions(Machine(blocks=1, threads_per_block=1, region_size=64), limit=limit, in_use=1)
 
-    assert table.full_message("block 0").endswith(f"re-run with heap='{mib} MiB', unless the program never ends")
+    assert table.full_message("block 0").endswith(f"re-run with heap='{heap}', unless the program never ends")
+
+
+@pytest.mark.parametrize("limit", [1, 1 << 11, (1 << 21) - 1])
+def test_the_usual_heap_is_proposed_where_there_was_less(limit: int) -> None:
+    table = regions(Machine(blocks=1, threads_per_block=1, region_size=64), limit=limit, in_use=1)
+
+    assert table.full_message("block 0").endswith(
+        "re-run with heap='1 GiB' or leave it out (the default); if that fills too, the program probably never ends"
+    )
 
 
 def test_regions_of_a_heap_that_was_worked_on_count_as_full() -> None:

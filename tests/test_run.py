@@ -40,6 +40,10 @@ def test_done_run_holds_answer_statistics_and_trace() -> None:
         ("@main = 1(2)", {}, "error", HvmRuntimeError, "cannot apply a number"),
         ("@main = #A{1}(2)", {}, "error", HvmRuntimeError, "cannot apply a constructor"),
         ("@main = λ{#A: 1}(#B)", {}, "error", HvmRuntimeError, "no case"),
+        ("@main = 1(2)", {}, "error", HvmRuntimeError, "cannot apply a number in @main"),
+        ("@main = λ{#A: 1}(#A)(2)", {}, "error", HvmRuntimeError, "number (if it came from a λ{…}: a default is a"),
+        ("@main = λ{1: 1; _: 0}(2)", {}, "error", HvmRuntimeError, "number (also when no case of a λ{…} matched"),
+        ("@main = λ{1: 1; _: 9}(2)", {}, "error", HvmRuntimeError, "number (if it came from a λ{…}: a default is a"),
         (ENDLESS, {"max_passes": 3}, "pass_limit", PassLimitReached, "raise max_passes"),
         (ENDLESS, {"timeout": 0.05}, "timeout", TimeLimitReached, "raise timeout"),
         (GROWING, {"machine": hv.Machine(heap="1 MiB")}, "heap_full", HeapExhausted, "re-run with heap="),
@@ -172,6 +176,13 @@ def test_bad_option_is_refused_with_its_value(options: dict[str, object], words:
 def test_bad_setting_is_refused_with_its_bound(settings: dict[str, object], words: str) -> None:
     with pytest.raises(ValueError, match=words):
         hv.Machine(**settings)  # pyright: ignore[reportArgumentType]
+
+
+def test_an_entry_may_be_named_as_the_program_writes_it() -> None:
+    plain, told = (hv.run("@f = 1 + 2", entry=entry) for entry in ("f", "@f"))
+
+    assert (told.text, told.trace.meta["entry"]) == ("3", "f")
+    assert told.trace.digest() == plain.trace.digest()
 
 
 def test_missing_entry_and_device_are_refused() -> None:

@@ -18,7 +18,9 @@ from hvm4viz.wording import flags_of, in_options, problem_in
         "Machine(owner_unit='block', dup='claim'): leave out": "--owner-unit block --dup claim: leave out",
         "a smaller Machine(fuel=...), or record='events'": "a smaller --fuel, or --record events",
         "smaller regions with region_size=": "smaller regions with --region-size",
-        "stopped; raise max_passes to go on": "stopped; raise --max-passes to go on",
+        "stopped; raise max_passes to go on, unless it": "stopped; raise --max-passes to go on, unless it",
+        "max_passes=-1: must be 0 or more": "--max-passes -1: must be 0 or more",
+        "leave it out of by=; heap='1 GiB' or": "leave it out of by=; --heap '1 GiB' or",
         "a wider one with root='DIR'": "a wider one with --include-root DIR",
         # what is no option, and what is a call, a path or a part of something longer
         "frames=3: must be above 0": "frames=3: must be above 0",

@@ -15,6 +15,8 @@ from hvm4viz.commands import CODES, DIFFERENT, OK
 from hvm4viz.figure_request import FORMATS, write_figure
 from hvm4viz.streams import complain, note, put
 
+_SECONDS: Final = 20.0
+_TIMEOUT: Final = 120.0
 _OPTIONS: Final = (
     "device", "workers", "blocks", "threads_per_block", "region_size", "heap", "dup", "owner_unit", "visibility",
     "defer", "shard", "fork", "fuel",
@@ -43,10 +45,18 @@ def add_suite(kinds: Any) -> None:
     parser.add_argument("--vs", metavar="BINARY", help="compare with a binary that is called as HVM4's C runtime is")
     parser.add_argument("--rounds", type=int, default=5, metavar="N", help="runs of each side (default: 5)")
     parser.add_argument(
-        "--seconds", type=float, default=20.0, metavar="SEC", help="no new round of a program after SEC (default: 20)"
+        "--seconds",
+        type=float,
+        default=_SECONDS,
+        metavar="SEC",
+        help=f"no new round of a program after SEC (default: {_SECONDS:g})",
     )
     parser.add_argument(
-        "--timeout", type=float, default=120.0, metavar="SEC", help="stop a run of either side after SEC (default: 120)"
+        "--timeout",
+        type=float,
+        default=_TIMEOUT,
+        metavar="SEC",
+        help=f"stop a run of either side after SEC (default: {_TIMEOUT:g})",
     )
     parser.add_argument(
         "--size", choices=SIZES, default="medium", help="how much each program has to do (default: medium)"
@@ -60,9 +70,11 @@ def add_suite(kinds: Any) -> None:
 
 def bench_suite(given: argparse.Namespace) -> int:
     """Measure the suite; print a table."""
-    for name in ("seconds", "timeout"):
+    for name, usual in (("seconds", _SECONDS), ("timeout", _TIMEOUT)):
         if not getattr(given, name) >= 0:
-            raise ValueError(f"--{name} {getattr(given, name)}: must be 0 or more")
+            raise ValueError(
+                f"--{name} {getattr(given, name)}: must be 0 or more; leave it out for {usual:g}, the default"
+            )
     path = None if given.fig is None else _figure_file(given.fig)
     arguments = run_arguments(given, "shell")
     machine, device = arguments["machine"], arguments.get("device", "auto")

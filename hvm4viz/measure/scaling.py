@@ -84,7 +84,8 @@ def scaling(runs: Any, x: str = "regions", y: str = "ips", *, by: Sequence[str] 
     Raises
     ------
     ValueError
-        If a column is missing, with its name and those that there are; or if it does not hold numbers.
+        If a column is missing, with its name and those that there are; if it does not hold numbers; or if ``by``
+        names that of ``x`` or ``y``.
     """
     table = as_columns(runs)
     groups = tuple(name for name in GROUPS if name in table and name not in (x, y)) if by is None else tuple(by)
@@ -97,7 +98,13 @@ def scaling(runs: Any, x: str = "regions", y: str = "ips", *, by: Sequence[str] 
             raise ValueError(
                 f"scaling: the table of runs has no column {name!r}{wanted}; x=, y= and by= may name {there}"
             )
-    numbers = {name: _numbers(name, table[name]) for name in needed if name not in groups}
+    for name, given in ((x, "x="), (y, "y=")):
+        if name in groups:
+            raise ValueError(
+                f"scaling: by= names {name!r}, which {given} takes: curves are told apart by other columns; leave it "
+                "out of by="
+            )
+    numbers = {name: _numbers(name, table[name]) for name in needed[: len(needed) - len(groups)]}
     along = numbers[x]
     if is_worked_out:
         with np.errstate(divide="ignore", invalid="ignore"):

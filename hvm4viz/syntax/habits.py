@@ -16,6 +16,11 @@ FUNCTION: Final = (
     "and Tab"
 )
 _NUMBERS = "0 is false, and every other number is true"
+PRINT: Final = (
+    'to print, write %log("text"); what @main gives is printed anyway, and %nf and %gnf only reduce what they get'
+)
+prints: Final = re.compile(r"print|log|echo|debug|dbg|show|trace|put|write|display|say", re.IGNORECASE).match
+"""Whether a primitive that is not there was to print, by how its name begins."""
 WORDS: Final = {
     "let": _LET,
     "if": _IF,

@@ -6,6 +6,7 @@ from typing import Final
 
 from hvm4viz import limits
 from hvm4viz.syntax.core import SEQ
+from hvm4viz.syntax.habits import PRINT, prints
 from hvm4viz.syntax.reader import Frame, Reader
 from hvm4viz.syntax.tokens import (
     find_numbers,
@@ -233,11 +234,12 @@ def read_primitive(reader: Reader, start: int) -> int | None:
     index = reader.names.primitive_ids.get(name)
     if index is None:
         known = ", ".join(f"%{name}" for name in sorted(reader.names.primitive_ids))
+        define = f"in Python, @hv.primitive({name!r}, arity=1) above a function makes it %{name} of later programs"
         raise reader.fault(
             f"unknown primitive %{name}",
             start << 32 | reader.pos,
             expected=f"known primitive: {known}",
-            hint=f"in Python, @hv.primitive({name!r}, arity=1) above a function makes it %{name} of later programs",
+            hint=PRINT if prints(name) else define,
         )
     if not reader.take("("):
         reader.fail("primitive application", f"a primitive stands with its arguments: %{name}(...)")

@@ -29,7 +29,8 @@ _TERM_HINTS: Final = {
     "-": "numbers go from 0 to 4294967295; 0 - 1 wraps to 4294967295",
     ",": "a comma stands between two items; between cases stands a ;",
     ";": "a comma stands between items; a ; stands after a case, a branch, or the value of a let",
-    "_": "a name starts with a letter; _: is the default of a case function, after at least one case",
+    "_": "a name starts with a letter; _: is the default of a case function, after at least one case; it "
+    "is a function that gets the value: λ{0: a; _: λn. b}",
 }
 _SIGNS: Final = {text: sign(text) for text in "(){}=:;,.λ!&@\"'"}
 

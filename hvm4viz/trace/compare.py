@@ -243,7 +243,7 @@ class Comparison:
                 if trace.level not in ("events", "full"):
                     raise TraceError(
                         f"align='interactions' compares tasks, which {name} does not hold (level {trace.level}); "
-                        "run its program again with record='events'"
+                        "record its program again under another name with record='events' save='FILE.hvt'"
                     )
             yield from self._along_tasks()
         else:

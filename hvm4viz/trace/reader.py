@@ -162,7 +162,8 @@ class _Reading:
         except _BAD_BYTES as error:
             raise DamagedTrace(
                 f"{self.path}: damaged at byte {self.at:,}, before the first pass: {error}; "
-                "nothing in it can be shown: restore it from a backup, or record it again with save='FILE.hvt'"
+                "nothing in it can be shown: restore it from a backup, or record it again under "
+                "another name with save='FILE.hvt'"
             ) from None
         chunks = self._chunks(batches[1:], Bounds(header), check=not is_whole)
         end: RunEnd | None = None

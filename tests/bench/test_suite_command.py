@@ -62,8 +62,8 @@ def test_a_run_that_is_stopped_has_the_code_of_its_limit(capsys: pytest.CaptureF
     [
         (["--vs", "no_such_binary"], "hvm4viz: no_such_binary: no such file; --vs takes the binary to compare with"),
         (["--rounds", "0"], "--rounds 0: must be 1 or more"),
-        (["--timeout", "-1"], "--timeout -1.0: must be 0 or more"),
-        (["--seconds", "nan"], "--seconds nan: must be 0 or more"),
+        (["--timeout", "-1"], "--timeout -1.0: must be 0 or more; leave it out for 120, the default"),
+        (["--seconds", "nan"], "--seconds nan: must be 0 or more; leave it out for 20, the default"),
         (["--fig", "x.gif"], "figure file 'x.gif' must end in one of .png, .pdf, .svg"),
         (["--fig", "nowhere/x.png"], "there is no folder 'nowhere'"),
         (["--size", "vast"], "invalid choice: 'vast'"),

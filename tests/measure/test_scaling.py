@@ -58,6 +58,12 @@ def test_curves_are_told_apart_by_what_is_asked() -> None:
     assert one.repeats.tolist() == [3, 3]
 
 
+def test_curves_may_be_told_apart_by_what_a_quantity_is_worked_out_from() -> None:
+    a, b = scaling(ROWS, "blocks", by=("interactions",)).curves
+    assert (a.group, b.group) == (("100",), ("800",))
+    assert b.median.tolist() == [100, 200]
+
+
 def test_a_run_with_an_error_is_left_out() -> None:
     rows = {"x": [1, 1, 2], "y": [5, 6, 7], "error": [None, "it fell", ""]}
     found = scaling(rows, "x", "y")
@@ -72,6 +78,8 @@ def test_a_run_with_an_error_is_left_out() -> None:
         ("blocks", "power", None, "no column 'power'"),
         ("blocks", "seconds", ("dup",), "no column 'dup'"),
         ("program", "seconds", None, "column 'program' holds 'a', which is no number"),
+        ("blocks", "seconds", ("blocks",), "by= names 'blocks', which x= takes: curves are told apart by other"),
+        ("blocks", "seconds", ("program", "seconds"), "by= names 'seconds', which y= takes"),
     ],
 )
 def test_what_is_missing_is_named(x: str, y: str, by: Any, says: str) -> None:

@@ -110,15 +110,17 @@ def words_of(rule: Rule, *, threads: int) -> set[int]:
 
 def told(message: str) -> str:
     """Return the rule that a message of a full heap names."""
-    found = re.search(r"; it was at work on ([\w-]+(?: or [\w-]+)?)", message)
+    found = re.search(r"it was at work on the rule ([\w-]+(?: or [\w-]+)?)", message)
     return found[1] if found else ""
 
 
 def proposed(message: str) -> str:
     found = re.fullmatch(
         rf"no free region left for block 0, which needs 1: all 1 regions \({CELLS} cells\) are in use; "
-        r"re-run with heap='(\d+ MiB)', unless the program never ends"
-        r"(?:; it was at work(?: on [\w-]+(?: or [\w-]+)?)?(?: in @\w+ at cell:\d+:\d+)?)?",
+        r"re-run with heap='(1 GiB)' or leave it out \(the default\); if that fills too, the program probably "
+        r"never ends"
+        r"(?:: look at @\w+ at cell:\d+:\d+, where it was at work|; it was at work)?"
+        r"(?: on the rule [\w-]+(?: or [\w-]+)?)?",
         message,
     )
     assert found, message

@@ -64,6 +64,12 @@ def test_constructors_and_strings_are_no_comments(source: str) -> None:
     assert hint(source) != COMMENT
 
 
+@pytest.mark.parametrize("name", ["print", "println", "putStrLn", "echo", "debug", "show", "trace", "logs", "Print"])
+def test_who_wants_to_print_is_told_how(name: str) -> None:
+    assert hint(f"@main = %{name}(1)").startswith('to print, write %log("text"); what @main gives is printed anyway')
+    assert hint(f"@main = %my_{name}(1)").startswith("in Python, @hv.primitive(")
+
+
 def test_a_file_that_is_not_utf_8_is_told() -> None:
     assert "UTF-16" in hint("@main = 1".encode("utf-16"))
     assert "UTF-16" in hint("@main = 1".encode("utf-16-be").join([b"\xfe\xff", b""]))

@@ -148,7 +148,7 @@ def test_tasks_in_other_passes_are_the_same_work() -> None:
     assert found is not None
     assert (found.pass_index, found.other_pass, found.entry, found.field) == (3, 0, 300 - 234, "loc")
     assert "pass 3 (of the other: 0), task 66: loc is" in str(found)
-    with pytest.raises(TraceError, match=r"the second trace does not hold \(level counts\); run its program again"):
+    with pytest.raises(TraceError, match=r"the second trace does not hold \(level counts\); record its program again"):
         _ = hv.compare(a, record(passes(), level="counts"), align="interactions").equal
 
 
