@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from hvm4viz.kernel_text import abi
 from hvm4viz.limits import FIELDS_MAX
-from hvm4viz.settings import Machine, parse_size
+from hvm4viz.settings import CELLS_MAX, Machine, parse_size
 
 NEVER_ENDS: Final = "never ends"
 """How a message ends that proposes a larger heap: the place where the heap filled up may be the cause."""
@@ -147,10 +147,12 @@ class Regions:
     def full_message(self, who: str) -> str:
         """Say that no region is left, and which heap would do."""
         cells, usual = self.limit * self.machine.region_size, Machine().heap
-        told = f"no free region left for {who}: all {self.limit:,} regions ({cells:,} cells) are in use; re-run with "
+        told = f"no free region left for {who}: all {self.limit:,} regions ({cells:,} cells) are in use; "
         if 8 * cells < parse_size(usual):
             endless = f"if that fills too, the program probably {NEVER_ENDS}"
-            return f"{told}heap={usual!r} or leave it out (the default); {endless}"
-        mib = -(-2 * cells * 8 // 2**20)
+            return f"{told}re-run with heap={usual!r} or leave it out (the default); {endless}"
+        if cells > CELLS_MAX - self.machine.region_size:
+            return f"{told}there is no larger heap; give the program less to do, if it is not one that {NEVER_ENDS}"
+        mib = min(-(-2 * cells * 8 // 2**20), 8 * CELLS_MAX >> 20)
         larger = f"{mib} MiB" if mib % 1024 else f"{mib // 1024} GiB"
-        return f"{told}heap={larger!r}, unless the program {NEVER_ENDS}"
+        return f"{told}re-run with heap={larger!r}, unless the program {NEVER_ENDS}"

@@ -10,6 +10,9 @@ from typing import Any, Literal
 THREADS_MAX = 2**20
 """Logical threads of a machine: each has a state of 64 bytes that every join looks at."""
 
+CELLS_MAX = 2**32
+"""Cells of the largest heap: a term has 32 bits for an address."""
+
 SIZE_MAX = 2**45
 """Most bytes that a size may say."""
 
@@ -161,7 +164,7 @@ class Machine:
     @property
     def heap_cells(self) -> int:
         """Most cells the heap may have."""
-        return min(parse_size(self.heap) // 8, 2**32)
+        return min(parse_size(self.heap) // 8, CELLS_MAX)
 
     def settings(self) -> dict[str, object]:
         """Return every setting by name, in the order of declaration."""

@@ -140,12 +140,21 @@ def test_the_region_size_that_is_told_holds_the_node_and_every_constructor(lanes
         ((1 << 21) + (1 << 10) + 1, "2050 MiB"),
         (3 << 20, "3 GiB"),
         (1 << 22, "4 GiB"),
+        ((1 << 25) + 1, "32 GiB"),
+        ((1 << 26) - 1, "32 GiB"),
     ],
 )
 def test_twice_the_heap_is_proposed_in_whole_mebibytes_or_gibibytes(limit: int, heap: str) -> None:
     table = regions(Machine(blocks=1, threads_per_block=1, region_size=64), limit=limit, in_use=1)
 
     assert table.full_message("block 0").endswith(f"re-run with heap='{heap}', unless the program never ends")
+
+
+def test_nothing_larger_than_the_largest_heap_is_proposed() -> None:
+    table = regions(Machine(blocks=1, threads_per_block=1, region_size=64), limit=1 << 26, in_use=1)
+
+    assert "there is no larger heap" in table.full_message("block 0")
+    assert "re-run" not in table.full_message("block 0")
 
 
 @pytest.mark.parametrize("limit", [1, 1 << 11, (1 << 21) - 1])
