@@ -12,8 +12,7 @@ from hvm4viz.syntax.tokens import (
     match_closing,
     match_constructor,
     match_flat_list,
-    match_list_item,
-    match_numbers,
+    match_literals,
     match_separator,
     number,
 )
@@ -45,37 +44,34 @@ class Items(Frame):
             reader.pos = match.end()
             reader.span = self.start << 32 | reader.pos
             return self.finish(reader)
-        reader.pos = match.start(1) if match[1] else match.end()
+        if match[1] is None:  # else that sign is refused where a term should stand
+            reader.pos = match.end()
         return self.ask(reader)
 
     def ask(self, reader: Reader) -> int | None:
         """Take the items that are literals, then finish, or ask for the first one that is not."""
-        text = reader.text
-        while self._take_literals(reader, text, reader.pos):
+        while self._take_literals(reader, reader.pos):
             if self._closes(reader):
                 return self.finish(reader)
             if len(self.items) > limits.STATIC_CELLS_MAX:  # stop early: an item takes a cell at least
                 raise reader.too_large(self.opening << 32 | reader.pos)
-        reader.stack.append(self)
-        reader.level = 0
-        if reader.pos >= len(text):
+        reader.ask(self)
+        if reader.pos >= len(reader.text):
             reader.fail(self.closing)
         return None
 
-    def _take_literals(self, reader: Reader, text: str, start: int) -> bool:
+    def _take_literals(self, reader: Reader, start: int) -> bool:
         """Take numbers in a row, or a list of numbers, if that is all there is up to the next comma."""
-        sign = text[start : start + 1]
-        if sign <= "9" and (match := match_numbers(text, start)):
-            reader.pos = match.end()
-            for item in find_numbers(text, start, reader.pos):
-                self.items.append(_NUM | number(item[0]))
-                self.spans.append(item.start() << 32 | item.end())
-            return True
-        if sign == "[" and (match := match_list_item(text, start + 1)):
+        match = match_literals(reader.text, start)
+        if match is None:
+            return False
+        if match[1]:
             self.items.append(_flat_list(reader, start, match.end()))
             self.spans.append(reader.span)
-            return True
-        return False
+        else:
+            reader.pos = match.end()
+            _add_numbers(reader.text, start, reader.pos, self.items, self.spans)
+        return True
 
     def resume(self, reader: Reader, term: int) -> int | None:
         """Keep the item, and go on behind the comma."""
@@ -201,10 +197,14 @@ def _flat_list(reader: Reader, start: int, end: int) -> int:
     reader.span = start << 32 | end
     items: list[int] = []
     spans: list[int] = []
-    for item in find_numbers(reader.text, start, end):
+    _add_numbers(reader.text, start, end, items, spans)
+    return build_list(reader, items, spans)
+
+
+def _add_numbers(text: str, start: int, end: int, items: list[int], spans: list[int]) -> None:
+    for item in find_numbers(text, start, end):
         items.append(_NUM | number(item[0]))
         spans.append(item.start() << 32 | item.end())
-    return build_list(reader, items, spans)
 
 
 def read_list(reader: Reader, start: int) -> int | None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from hvm4viz.limits import STATIC_CELLS_MAX
+from hvm4viz import limits
 from hvm4viz.term import TAG_SHIFT, Tag
 
 _BJV: Final = Tag.BJV << TAG_SHIFT
@@ -111,7 +111,7 @@ class Scope:
     def copies(self, mark: int, count: int) -> None:
         """Count the uses made since ``mark`` again, ``count`` times."""
         again = self._log[mark:]
-        if len(self._log) + len(again) * count > STATIC_CELLS_MAX:
+        if len(self._log) + len(again) * count > limits.STATIC_CELLS_MAX:
             raise TooManyUses
         for variable in again:
             self.uses[variable] += count
