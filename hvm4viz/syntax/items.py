@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from hvm4viz import limits
@@ -50,7 +51,8 @@ class Items(Frame):
 
     def ask(self, reader: Reader) -> int | None:
         """Take the items that are literals, then finish, or ask for the first one that is not."""
-        while self._take_literals(reader, reader.pos):
+        while match := match_literals(reader.text, reader.pos):
+            self._take_literals(reader, match)
             if self._closes(reader):
                 return self.finish(reader)
             if len(self.items) > limits.STATIC_CELLS_MAX:  # stop early: an item takes a cell at least
@@ -60,18 +62,14 @@ class Items(Frame):
             reader.fail(self.closing)
         return None
 
-    def _take_literals(self, reader: Reader, start: int) -> bool:
-        """Take numbers in a row, or a list of numbers, if that is all there is up to the next comma."""
-        match = match_literals(reader.text, start)
-        if match is None:
-            return False
+    def _take_literals(self, reader: Reader, match: re.Match[str]) -> None:
+        """Take numbers in a row, or a list of numbers, where that is all there is up to the next comma."""
         if match[1]:
-            self.items.append(_flat_list(reader, start, match.end()))
+            self.items.append(_flat_list(reader, match.start(), match.end()))
             self.spans.append(reader.span)
         else:
             reader.pos = match.end()
-            _add_numbers(reader.text, start, reader.pos, self.items, self.spans)
-        return True
+            _add_numbers(reader.text, match.start(), reader.pos, self.items, self.spans)
 
     def resume(self, reader: Reader, term: int) -> int | None:
         """Keep the item, and go on behind the comma."""
@@ -86,15 +84,15 @@ class Items(Frame):
         sign = match[1]
         if sign is None:
             reader.pos = match.end()
-            return False
-        if sign != self.closing:
+        elif sign != self.closing:
             reader.pos = match.start(1)
             reader.stack.append(self)  # for the hint
             reader.fail(self.closing)
-        reader.pos = match.end()
-        reader.level = self.level
-        reader.span = self.start << 32 | reader.pos
-        return True
+        else:
+            reader.pos = match.end()
+            reader.level = self.level
+            reader.span = self.start << 32 | reader.pos
+        return sign is not None
 
     def finish(self, reader: Reader) -> int:
         """Build the term from all items; ``reader.span`` is that of the whole form."""

@@ -34,10 +34,10 @@ def open_form(reader: Reader, left: int, sign: str) -> None:
 def open_operator(reader: Reader, left: int, sign: str) -> bool:
     """Read on behind an operator, unless the term in hand may not be continued by one of its level."""
     level, tag, ext = _OPERATORS[sign]
-    if level < reader.level:
-        return False
-    reader.ask(_Operator(reader, left, tag, ext), level + 1)
-    return True
+    continues = level >= reader.level
+    if continues:
+        reader.ask(_Operator(reader, left, tag, ext), level + 1)
+    return continues
 
 
 def open_call(reader: Reader, function: int, opening: int) -> int | None:

@@ -119,17 +119,16 @@ class Reader:
     def take(self, text: str) -> bool:
         """Skip blanks, and this sign if it comes next; tell whether it did."""
         match = SIGNS[text](self.text, self.pos)
-        if match is None:
-            return False
-        self.pos = match.end()
-        return True
+        if match is not None:
+            self.pos = match.end()
+        return match is not None
 
     def take_text(self, text: str) -> bool:
         """Skip blanks, and this text if it comes next; tell whether it did."""
-        if not self.peek(text):
-            return False
-        self.pos += len(text)
-        return True
+        comes_next = self.peek(text)
+        if comes_next:
+            self.pos += len(text)
+        return comes_next
 
     def expect(self, text: str, hint: str = "") -> None:
         """Skip this sign, or fail."""

@@ -96,10 +96,9 @@ class Scope:
     def chain(self, variable: int) -> bool:
         """Draw the labels that duplicate a cloned variable; tell whether it needs any."""
         extra = self.uses[variable] - 1
-        if extra < 1:
-            return False
-        self.chains[variable] = self.draw(extra)
-        return True
+        if extra > 0:
+            self.chains[variable] = self.draw(extra)
+        return variable in self.chains
 
     # A dynamic fork label stands once for each name and once for the superposition (D6).
 

@@ -58,6 +58,7 @@ def test_a_comment_with_a_number_sign_is_told_at_the_sign(source: str) -> None:
         "@main = @f #Leaf",
         "@main = @f #A{1}",
         "@main = 1\n  @f #Leaf",
+        "@a = # Leaf\n@b = 1\n  )",
         "@main = #Pair{1, 2",
         "@main = #Pair{1 2 3 )",
         '@main = ["# no comment" 1 )',
