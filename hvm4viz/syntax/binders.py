@@ -66,11 +66,8 @@ class Ends:
 
     def open(self, reader: Reader) -> None:
         """Bring the ends into scope."""
-        if self.computed:
-            self.variable = reader.scope.new()
-            reader.scope.new()
-        else:
-            self.variable = reader.scope.new_ends()
+        self.variable = reader.scope.new()
+        reader.scope.new()
         reader.scope.open(reader.scope.ends, self.name, self.variable)
 
     def wrap(self, reader: Reader, value: int, value_span: int, body: int, span: int) -> int:

@@ -180,12 +180,11 @@ class Primitive(Items):
 
     def finish(self, reader: Reader) -> int:
         """Build the node."""
-        if len(self.items) != self.arity:
-            missing = len(self.items) < self.arity
-            place = reader.pos - 1 if missing else self.spans[self.arity] >> 32
-            reader.fail_at(
-                place, "argument" if missing else "end of argument list", f"this primitive takes {self.arity}"
-            )
+        takes = f"this primitive takes {self.arity}"
+        if len(self.items) < self.arity:
+            reader.fail_at(reader.pos - 1, "argument", takes)
+        if len(self.items) > self.arity:
+            reader.fail_at(self.spans[self.arity] >> 32, "end of argument list", takes)
         return reader.core.node(Tag.PRI, self.id, self.items, self.spans)
 
 

@@ -64,7 +64,7 @@ class Writer:
         self._labels = automatic_labels(parsed.scope.labels, parsed.names.labels)
         self._stack: list[_Item] = []
         # By variable: its word, the entries around its binder's body, and for a cloned one the uses so far.
-        count = len(parsed.scope.words)
+        count = len(parsed.scope.uses)
         self._word = [0] * count
         self._entries = [0] * count
         self._used = [-1] * count
@@ -76,8 +76,6 @@ class Writer:
             Tag.LAM: self._function,
             Tag.DUP: self._duplication,
             Tag.BJV: self._variable,
-            Tag.BJ0: self._variable,
-            Tag.BJ1: self._variable,
         }
 
     def write(self, definition: Definition) -> int:

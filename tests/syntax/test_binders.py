@@ -91,6 +91,7 @@ AFFINITY = {
     "λl. &(l)λx{x; x}": "variable 'l' used 2 times",
     "λl. &(l)λx,y{x; y}": "variable 'l' used 3 times",
     "λl. &(&(l)λx{x; x}(1))λx{x; x}": "variable 'l' used 4 times",
+    "λm. λl. &(l + &(m)λx{x; x}(1))λx{x; x}": "variable 'l' used 2 times",
 }
 
 

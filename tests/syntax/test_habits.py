@@ -59,6 +59,7 @@ def test_a_comment_with_a_number_sign_is_told_at_the_sign(source: str) -> None:
         "@main = @f #A{1}",
         "@main = 1\n  @f #Leaf",
         "@a = # Leaf\n@b = 1\n  )",
+        "@main =\n1#Leaf",
         "@main = #Pair{1, 2",
         "@main = #Pair{1 2 3 )",
         '@main = ["# no comment" 1 )',

@@ -46,6 +46,9 @@ def test_a_bracket_starts_anew_and_ends(source: str, expected: str) -> None:
     assert core(source) == expected
 
 
+ENDED = "the term before has ended here: to apply f to x write f(x), not f x; a definition is @name = term"
+
+
 @pytest.mark.parametrize(
     ("source", "place", "hint"),
     [
@@ -83,7 +86,11 @@ def test_a_bracket_starts_anew_and_ends(source: str, expected: str) -> None:
         ("@main = ! x 5; x", "1:13", "a let is ! x = value; body, a duplication ! x &L = value; body"),
         ("@main = ! f = λ v ; [f, v, v]", "1:28", "duplicate it: ! d &L = v; ... d₀ ... d₁"),
         ("@main = ! f = λ v ; f(f(v))", "1:23", "duplicate it: ! d &L = f; ... d₀ ... d₁"),
+        ("@main = #1", "1:10", "a constructor is #Name or #Name{a, b}"),
         (") 1", "1:1", "a definition is @name = term"),
+        ("@main = 1.5", "1:10", "numbers are whole: from 0 to 4294967295"),
+        ("@main = 1: 5", "1:10", ENDED),
+        ("@main = @f.5", "1:11", ENDED),
         ("= 1", "1:1", "a definition is @name = term"),
         ('#include "a', "1:12", ""),
         ("#include x", "1:10", 'write #include "file.hvm4"'),
@@ -142,6 +149,8 @@ def test_a_missing_argument_is_shown_where_it_should_stand(source: str, place: s
         ("@main = 1 + 2 * 3", ["1 + 2 * 3", "1", "2 * 3", "2", "3"]),
         ("@main = @main(1, 2)", ["@main(1, 2)", "@main(1", "2", "@main", "1"]),
         ("@main = 1 + &{}", ["1 + &{}", "1", "&{}"]),
+        ("@main = 1 + 3n", ["1 + 3n", "1", "3n", "3n", "3n", "3n"]),
+        ("@main = #A{} + @f()", ["#A{} + @f()", "#A{}", "@f()"]),
         ("@main = * + ↑23", ["* + ↑23", "*", "↑23", "23"]),
         ("@main = ^(1 2) + ^ab", ["^(1 2) + ^ab", "^(1 2)", "^ab", "1", "2"]),
         ("@main = ! x &L = 1; x₀", ["! x &L = 1; x₀", "1", "x₀"]),

@@ -228,7 +228,9 @@ def test_cycles_are_cut() -> None:
 
 
 def test_a_shared_cell_that_is_no_cycle_prints_twice() -> None:
-    assert printed(pack(Tag.C00 + 2, A, 2), pack(Tag.VAR, 0, 4), pack(Tag.VAR, 0, 4), num(7) | SUB_BIT) == "#a{7,7}"
+    cells = [pack(Tag.C00 + 2, A, 2), pack(Tag.VAR, 0, 4), pack(Tag.VAR, 0, 4)]
+    assert printed(*cells, num(7) | SUB_BIT) == "#a{7,7}"
+    assert printed(*cells, pack(Tag.C00 + 1, A, 5) | SUB_BIT, num(7)) == "#a{#a{7},#a{7}}"
 
 
 @pytest.mark.parametrize(

@@ -93,7 +93,7 @@ def test_a_line_of_more_than_100_characters_shows_60_before_the_caret(
 ) -> None:
     line = "".join(chr(ord("0") + index % 75) for index in range(length))
 
-    shown, caret = marked(line, at, at + 1)
+    shown, caret = marked("\n" * 200 + line, 200 + at, 201 + at)
 
     assert shown == "…" * (first > 0) + line[first:last] + "…" * (last < length)
     assert shown[caret.index("^")] == line[at]
