@@ -74,6 +74,7 @@ def test_cells_of_the_smallest_program() -> None:
     assert book.roots.tolist() == [1]
     assert (book.words.dtype, book.code.dtype, book.roots.dtype) == (np.uint64, np.uint64, np.uint32)
     assert not book.words.flags.writeable
+    assert book.spans.tolist() == [[0, 0, 0], [0, 8, 13], [0, 12, 13]]
 
 
 def test_index_skips_binders_without_uses() -> None:

@@ -96,7 +96,7 @@ def nat(view: View, word: int, place: Place, done: list[int]) -> list[Piece]:
 def list_of(view: View, word: int, place: Place, done: list[int]) -> list[Piece]:
     """Show cells of #CON as a string, as a list, or with ``<>`` where no #NIL ends them."""
     heads = [val_of(word)]
-    tail = heads[0] + 1
+    tail = val_of(word) + 1
     while (word := view.word(tail, place)) >> EXT_SHIFT == CON_HEAD and view.enter(tail, place, done):
         heads.append(val_of(word))
         tail = heads[-1] + 1

@@ -40,6 +40,7 @@ def hint(source: str | bytes) -> str:
         "@main =\n# the note\n1",
         "@main =\n# note\n1",
         "@main = # note\n 1",
+        "@main = # 5",
         "@main = 1\n#note on",
         "\n@main =\n  # the note\n  1",
     ],

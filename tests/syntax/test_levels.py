@@ -103,6 +103,20 @@ def test_where_it_stops_and_what_is_open(source: str, place: str, hint: str) -> 
     assert error.hint == hint
 
 
+@pytest.mark.parametrize(
+    ("source", "sign"),
+    [
+        ("@main = @f( ", ")"),
+        ("@main = @f(1, ", ")"),
+        ("@main = [ //", "]"),
+        ("@main = [@f, ", "]"),
+        ("@main = #A{", "}"),
+    ],
+)
+def test_a_closing_sign_is_expected_where_the_file_ends(source: str, sign: str) -> None:
+    assert f"- expected: {sign}\n- detected: EOF" in str(refused(source))
+
+
 @pytest.mark.parametrize(("source", "col"), [("@main = [)1]", 10), ("@main = [ )", 11), ("@main = #A{]}", 12)])
 def test_another_closing_sign_is_no_item(source: str, col: int) -> None:
     error = refused(source)

@@ -61,6 +61,11 @@ def test_binders_are_counted_in_letters(number: int, name: str) -> None:
         ([pack(Tag.DRY, 0, 2), pack(Tag.APP, 0, 4), num(2), num(3), num(4)], "3(4,2)"),
         ([pack(Tag.APP, 0, 2), pack(Tag.LAM, 0, 4), num(2), num(3)], "(λa.3)(2)"),
         ([pack(Tag.APP, 0, 2), pack(Tag.RED, 0, 4), num(1), num(3), num(4)], "3 ~> 4(1)"),
+        # what is called is the variable, not what stands in its binder's body
+        (
+            [*(pack(tag, 0, 2 + i) for i, tag in enumerate((Tag.LAM, Tag.LAM, Tag.APP))), pack(Tag.VAR, 0, 2)],
+            "λa.λb.a(?)",
+        ),
         # sugar, and the arity that it asks for (D24)
         ([pack(Tag.C00, ZER)], "0n"),
         ([pack(Tag.C00, NIL)], "[]"),
@@ -221,6 +226,7 @@ def test_cycles_are_cut() -> None:
     loop = pack(Tag.C00 + 1, A, 2)
     assert printed(loop, pack(Tag.VAR, 0, 3), loop | SUB_BIT) == "#a{#a{…}}"
     assert printed(pack(Tag.VAR, 0, 2), pack(Tag.VAR, 0, 2) | SUB_BIT) == "…"
+    assert printed(pack(Tag.APP, 0, 2), pack(Tag.VAR, 0, 4), num(1), pack(Tag.VAR, 0, 4) | SUB_BIT) == "…(1)"
     assert printed(pack(Tag.C00 + 1, SUC, 2), pack(Tag.C00 + 1, SUC, 2)) == "2n+…"
     assert printed(pack(Tag.C00 + 2, CON, 2), num(1), pack(Tag.C00 + 2, CON, 2)) == "1<>1<>…"
     assert printed(pack(Tag.APP, 0, 2), pack(Tag.APP, 0, 2), num(1)) == "…(1,1)"
