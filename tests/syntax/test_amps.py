@@ -70,6 +70,7 @@ def test_what_is_no_superposition_is_refused(source: str, cause: str) -> None:
         "&Gλy{λy. y; y}": "λy&G. &G{..., ...}",
         '&Gλy{"y"; y}': "λy&G. &G{..., ...}",
         "&Gλ{1; 2}": "λx&G. &G{..., ...}",
+        "&Gλ1{2; 3}": "λx&G. &G{..., ...}",
     }.items(),
 )
 def test_a_fork_in_a_fork_is_written_out_in_the_words_of_the_program(fork: str, written: str) -> None:

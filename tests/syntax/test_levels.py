@@ -85,6 +85,7 @@ ENDED = "the term before has ended here: to apply f to x write f(x), not f x; a 
         ("@main = [1, )", "1:13", "the '[' at 1:9 is still open"),
         ("@main = ! x 5; x", "1:13", "a let is ! x = value; body, a duplication ! x &L = value; body"),
         ("@main = ! f = λ v ; [f, v, v]", "1:28", "duplicate it: ! d &L = v; ... d₀ ... d₁"),
+        ("@main = &Lλx{[x,x]; x}", "1:17", "duplicate it: ! d &L = x₀; ... d₀ ... d₁"),
         ("@main = ! f = λ v ; f(f(v))", "1:23", "duplicate it: ! d &L = f; ... d₀ ... d₁"),
         ("@main = #1", "1:10", "a constructor is #Name or #Name{a, b}"),
         (") 1", "1:1", "a definition is @name = term"),

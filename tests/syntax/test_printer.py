@@ -84,6 +84,7 @@ def test_binders_are_counted_in_letters(number: int, name: str) -> None:
         ([pack(Tag.C00 + 1, name_id("q"), 2), num(1)], "#q{1}"),
         # a duplication as a term: its slot floats
         ([pack(Tag.DUP, D, 2), num(5), pack(Tag.DP0, D, 2)], "A₀;!A&D=5;"),
+        ([pack(Tag.DUP, D, 2), num(5), num(1)], "1;!A&D=5;"),
         ([pack(Tag.C16, A, 2), *map(num, range(16))], f"#a{{{','.join(map(str, range(16)))}}}"),
         # what no rule makes
         ([pack(60)], "?"),
