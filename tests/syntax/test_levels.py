@@ -88,6 +88,7 @@ ENDED = "the term before has ended here: to apply f to x write f(x), not f x; a 
         ("@main = &Lλx{[x,x]; x}", "1:17", "duplicate it: ! d &L = x₀; ... d₀ ... d₁"),
         ("@main = ! f = λ v ; f(f(v))", "1:23", "duplicate it: ! d &L = f; ... d₀ ... d₁"),
         ("@main = #1", "1:10", "a constructor is #Name or #Name{a, b}"),
+        ("@main = %log 1", "1:14", "a primitive stands with its arguments: %log(...)"),
         (") 1", "1:1", "a definition is @name = term"),
         ("@main = 1.5", "1:10", "numbers are whole: from 0 to 4294967295"),
         ("@main = 1: 5", "1:10", ENDED),
