@@ -20,7 +20,7 @@ def check_book(book: Book) -> None:
     seen = np.zeros(len(book.words), bool)
     for root in book.roots[book.roots > 0].tolist():
         definition = int(book.definition[root])
-        todo: list[tuple[int, list[int], int]] = [(root, [], 0)]  # cell, levels of the entries, binders around
+        todo: list[tuple[int, list[tuple[int, int]], int]] = [(root, [], 0)]  # cell, entries (level, label), binders
         while todo:
             cell, entries, level = todo.pop()
             assert not seen[cell]
@@ -32,15 +32,15 @@ def check_book(book: Book) -> None:
             tag, ext, place = tag_of(word), ext_of(word), val_of(word)
             if tag in {Tag.BJV, Tag.BJ0, Tag.BJ1}:
                 assert (tag_of(code), ext_of(code)) == (tag, ext)
-                assert entries[-1 - val_of(code)] == place
+                assert entries[-1 - val_of(code)] == (place, ext)
                 continue
             assert word == code
             if tag == Tag.LAM:
                 assert ext & ~LAM_ERA == level + 1
-                inside = entries if ext & LAM_ERA else [*entries, level + 1]
+                inside = entries if ext & LAM_ERA else [*entries, (level + 1, 0)]
                 todo.append((place, inside, level + 1))
             elif tag == Tag.DUP:
-                todo += [(place, entries, level), (place + 1, [*entries, level + 1], level + 1)]
+                todo += [(place, entries, level), (place + 1, [*entries, (level + 1, ext)], level + 1)]
             else:
                 arity = arity_of(word, book.prims[ext][1] if tag == Tag.PRI else 0)
                 todo += [(place + index, entries, level) for index in range(arity)]
@@ -74,6 +74,7 @@ def test_cells_of_the_smallest_program() -> None:
     assert book.roots.tolist() == [1]
     assert (book.words.dtype, book.code.dtype, book.roots.dtype) == (np.uint64, np.uint64, np.uint32)
     assert not book.words.flags.writeable
+    assert book.spans.tolist() == [[0, 0, 0], [0, 8, 13], [0, 12, 13]]
 
 
 def test_index_skips_binders_without_uses() -> None:
@@ -107,7 +108,7 @@ def test_an_entry_that_is_not_defined_is_told(name: str) -> None:
 
 
 def test_constructors_keep_their_ids_and_names() -> None:
-    book = parse("@main = [#ZER, #SUC, #NIL, #CON, #CHR, #ab, #xZER, #yZER]").book
+    book = parse("@main = [#ZER, #SUC, #NIL, #CON, #CHR, #ab, #a_ZER, #b_ZER]").book
 
     names = {name: index for index, name in book.ctor_names.items()}
     assert {n: names[n] for n in ("ZER", "SUC", "NIL", "CON", "CHR")} == {
@@ -118,7 +119,14 @@ def test_constructors_keep_their_ids_and_names() -> None:
         "CHR": CHR,
     }
     assert names["ab"] == 66
+    assert (names["a_ZER"], names["b_ZER"]) == (ZER + 1, ZER + 2), "the next that are free"
     assert len(set(names.values())) == len(names)
+
+
+def test_ids_of_constructors_go_on_from_the_last_to_the_first() -> None:
+    names = parse("@main = [#a$$$$, #b$$$$, #a____]").book.ctor_names
+
+    assert [names[index] for index in (limits.EXT_END - 1, 0, 1)] == ["a$$$$", "b$$$$", "a____"]
 
 
 def test_spans_lead_back_to_the_source() -> None:
@@ -149,7 +157,7 @@ def test_unscoped_pairs_are_flagged() -> None:
 
 
 @pytest.mark.parametrize(
-    "source", ["[1,2,3]", '"abc"', "6n", "#P{1,2,3,4,5,6}", "λa.λb.λc.λd.λe.6", "1+2+3+4", "λ&x.[x,x]"]
+    "source", ["[1,2,3]", '"abc"', "6n", "#P{1,2,3,4,5,6}", "λ&x.[x,x,x]", "λa.λb.λc.λd.λe.6", "1+2+3+4", "λ&x.[x,x]"]
 )
 def test_static_cells_have_a_limit(monkeypatch: pytest.MonkeyPatch, source: str) -> None:
     source = f"@main = {source}"

@@ -107,6 +107,8 @@ def test_registered_primitives_are_known_to_later_programs(monkeypatch: pytest.M
         parse("@main = %twice(1)")
     register_primitive("none", 0)
     assert parse("@main = [%none(), 1]").book.prims[4] == ("none", 0)
+    register_primitive("widest", limits.FIELDS_MAX)
+    assert known_primitives()[5] == ("widest", limits.FIELDS_MAX)
 
 
 @pytest.mark.parametrize(

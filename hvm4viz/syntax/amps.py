@@ -83,6 +83,8 @@ class _Superposition(Frame):
     """``&L{a, b}``, waiting for the left side, then for the right one."""
 
     __slots__ = ("computed", "has_left", "label", "label_span", "left", "left_span", "opening")
+    left: int
+    left_span: int
 
     def __init__(self, reader: Reader, start: int, label: int, label_span: int = 0, *, computed: bool = False) -> None:
         super().__init__(reader, start)
@@ -91,8 +93,6 @@ class _Superposition(Frame):
         self.computed = computed
         self.opening = reader.pos - 1
         self.has_left = False
-        self.left = 0
-        self.left_span = 0
 
     def resume(self, reader: Reader, term: int) -> int | None:
         """Take a side."""
@@ -130,16 +130,13 @@ def read_fork(reader: Reader, start: int, label: int, label_span: int = 0, *, co
         names.append(match[1])
         reader.try_match(match_comma)
     reader.expect("{")
-    opening = reader.pos - 1
-    binders = [Ends(name, label, label_span, clonable=False, computed=computed) for name in names]
+    fork = _Fork(reader, start, label, label_span, computed=computed)
+    fork.binders = [Ends(name, label, label_span, clonable=False, computed=computed) for name in names]
     reader.try_match(match_branch[0])
-    for binder in binders:
+    for binder in fork.binders:
         binder.open(reader)
         reader.scope.open(reader.scope.plain, binder.name, binder.variable)
     reader.forks += 1
-    fork = _Fork(reader, start, label, label_span, computed=computed)
-    fork.binders = binders
-    fork.opening = opening
     reader.ask(fork)
     return len(names)
 

@@ -35,6 +35,8 @@ class _Let(Frame):
     """``! x = v; b``, waiting for the value, then for the body."""
 
     __slots__ = ("binder", "cloned", "name", "strict", "value", "value_span")
+    value: int
+    value_span: int
 
     def __init__(self, reader: Reader, start: int, name: str, *, cloned: bool, strict: bool) -> None:
         super().__init__(reader, start)
@@ -42,8 +44,6 @@ class _Let(Frame):
         self.cloned = cloned
         self.strict = strict
         self.binder: Plain | None = None
-        self.value = 0
-        self.value_span = 0
 
     def resume(self, reader: Reader, term: int) -> int | None:
         """Take the value and bring the variable into scope, or take the body and build the application."""
@@ -54,7 +54,6 @@ class _Let(Frame):
             self.binder = Plain(reader, self.name, cloned=self.cloned)
             reader.ask(self)
             return None
-        reader.level = self.level
         inner = reader.span
         reader.span = span = reader.spanning(self.start)
         function = self.binder.wrap(reader, term, inner)
@@ -79,7 +78,6 @@ class _Label(Frame):
         ends = Ends(self.name, term, reader.span, cloned=self.cloned, computed=True)
         reader.shut(self, ")")
         reader.expect("=")
-        reader.level = self.level
         reader.ask(_Duplication(reader, self.start, ends))
         return None
 
@@ -92,13 +90,13 @@ class _Duplication(Frame):
     """``! x &L = v; b``, waiting for the value, then for the body."""
 
     __slots__ = ("ends", "has_value", "value", "value_span")
+    value: int
+    value_span: int
 
     def __init__(self, reader: Reader, start: int, ends: Ends) -> None:
         super().__init__(reader, start)
         self.ends = ends
         self.has_value = False
-        self.value = 0
-        self.value_span = 0
 
     def resume(self, reader: Reader, term: int) -> int | None:
         """Take the value and bring the ends into scope, or take the body and build the duplication."""
@@ -110,7 +108,6 @@ class _Duplication(Frame):
             self.ends.open(reader)
             reader.ask(self)
             return None
-        reader.level = self.level
         inner = reader.span
         reader.span = reader.spanning(self.start)
         return self.ends.wrap(reader, self.value, self.value_span, term, inner)
@@ -128,7 +125,6 @@ class _Unscoped(Frame):
 
     def resume(self, reader: Reader, term: int) -> int:
         """Close both names."""
-        reader.level = self.level
         inner = reader.span
         reader.span = span = reader.spanning(self.start)
         body = self.variable.wrap(reader, term, inner)

@@ -45,6 +45,7 @@ class Ends:
     """Both ends of a duplication, with a fixed label (a number, or ``AUTO`` and its place) or a computed one."""
 
     __slots__ = ("clonable", "cloned", "computed", "label", "label_span", "name", "variable")
+    variable: int
 
     def __init__(
         self,
@@ -62,15 +63,11 @@ class Ends:
         self.cloned = cloned
         self.clonable = clonable
         self.computed = computed
-        self.variable = -1
 
     def open(self, reader: Reader) -> None:
         """Bring the ends into scope."""
-        if self.computed:
-            self.variable = reader.scope.new()
-            reader.scope.new()
-        else:
-            self.variable = reader.scope.new_ends()
+        self.variable = reader.scope.new()
+        reader.scope.new()
         reader.scope.open(reader.scope.ends, self.name, self.variable)
 
     def wrap(self, reader: Reader, value: int, value_span: int, body: int, span: int) -> int:
@@ -124,4 +121,4 @@ def _clone(reader: Reader, variable: int, body: int, span: int) -> int:
 
 def _function(reader: Reader, variable: int, body: int, span: int, *, erasable: bool = False) -> int:
     erases = erasable and not reader.scope.uses[variable]
-    return reader.core.two(_LAM, LAM_ERA if erases else 0, body, span, variable, span)
+    return reader.core.two(_LAM, LAM_ERA * erases, body, span, variable, span)

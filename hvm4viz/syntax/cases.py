@@ -39,13 +39,14 @@ class Cases(Frame):
         if reader.take("}"):
             return self._finish(reader, _MISSING, reader.pos - 1 << 32 | reader.pos)
         self.starts.append(reader.pos)
-        reader.stack.append(self)
-        reader.level = 0
+        reader.ask(self)
         if reader.pos >= len(reader.text):
             reader.fail("}")
         match = reader.try_match(match_case)
         if match is not None:
-            self.heads.append(self._head(reader, match.lastindex or 0, match.group(match.lastindex or 0)))
+            kind = match.lastindex
+            assert kind is not None
+            self.heads.append(self._head(reader, kind, match[kind]))
             reader.expect(":", "a case is #Name: term; a default that starts like a case needs _: before it")
             return None
         self.default = True
@@ -91,11 +92,10 @@ class Cases(Frame):
             if not self.default:
                 return pack(Tag.ERA)
             return reader.core.one(Tag.USE, 0, term, span)
-        end = reader.span & 0xFFFFFFFF
         for index in range(len(self.heads) - 1, -1, -1):
             place = reader.core.two(0, 0, self.hits[index], self.spans[index], term, span)
             term = self.heads[index] | place
-            span = self.starts[index] << 32 | end
+            span = self.starts[index] << 32 | reader.pos
         return term
 
     def opener(self) -> tuple[int, str]:

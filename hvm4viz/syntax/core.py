@@ -18,7 +18,7 @@ from array import array
 from dataclasses import dataclass, field
 from typing import Final
 
-from hvm4viz.term import EXT_SHIFT, TAG_SHIFT
+from hvm4viz.term import EXT_MASK, EXT_SHIFT, TAG_SHIFT
 
 CHAIN: Final = 0x50
 """Automatic duplications of variable cell 1 around the term in cell 0 (``language.md`` 7)."""
@@ -32,8 +32,8 @@ TEXT: Final = 0x52
 LAYERS: Final = 0x53
 """EXT layers of #SUC around the term in cell 0."""
 
-AUTO: Final = 1 << 32
-"""Flag of a label that is drawn: the rest is its place in the sequence."""
+AUTO: Final = EXT_MASK + 1
+"""Flag of a label that is drawn, above all labels: the rest is its place in the sequence."""
 
 
 @dataclass(slots=True)

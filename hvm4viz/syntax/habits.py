@@ -66,13 +66,13 @@ def file_habit(text: str, offset: int) -> str:
             "outside strings and comments the only signs beyond ASCII are λ ↑ ₀ ₁; if that is not what you wrote, save "
             "the file as UTF-8"
         )
-    if comment_start(text, offset) >= 0:
+    if comment_start(text, offset) is not None:
         return "a comment starts with //, not with #"
     return ""
 
 
-def comment_start(text: str, offset: int) -> int:
-    """Return where a comment with ``#`` begins that the text at this character belongs to, or -1."""
+def comment_start(text: str, offset: int) -> int | None:
+    """Return where a comment with ``#`` begins that the text at this character belongs to, if it does."""
     start = text.rfind("\n", 0, offset) + 1
     is_first = not text[start:offset].strip()
     if is_first:  # the text of a comment may end in what is a constructor's name: then the next line does not fit
@@ -80,7 +80,7 @@ def comment_start(text: str, offset: int) -> int:
     if text[offset] == "#" and (is_first or not text[offset + 1 : offset + 2].isalpha()):
         return offset
     found = _COMMENT(text[start:offset])
-    return start + found.start(1) if found else -1
+    return start + found.start(1) if found else None
 
 
 def labelled(text: str, start: int) -> str:

@@ -82,4 +82,4 @@ class Files:
         self.seen.add(path)
         self.texts[path] = text
         name = os.path.normpath(Path(source.name).parent / written)
-        return Source(name, text.split("\0", 1)[0]), path.parent
+        return Source(name, text.partition("\0")[0]), path.parent

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from hvm4viz import limits
@@ -13,8 +14,7 @@ from hvm4viz.syntax.tokens import (
     match_closing,
     match_constructor,
     match_flat_list,
-    match_list_item,
-    match_numbers,
+    match_literals,
     match_separator,
     number,
 )
@@ -46,37 +46,31 @@ class Items(Frame):
             reader.pos = match.end()
             reader.span = self.start << 32 | reader.pos
             return self.finish(reader)
-        reader.pos = match.start(1) if match[1] else match.end()
+        if match[1] is None:  # else that sign is refused where a term should stand
+            reader.pos = match.end()
         return self.ask(reader)
 
     def ask(self, reader: Reader) -> int | None:
         """Take the items that are literals, then finish, or ask for the first one that is not."""
-        text = reader.text
-        while self._take_literals(reader, text, reader.pos):
+        while match := match_literals(reader.text, reader.pos):
+            self._take_literals(reader, match)
             if self._closes(reader):
                 return self.finish(reader)
             if len(self.items) > limits.STATIC_CELLS_MAX:  # stop early: an item takes a cell at least
                 raise reader.too_large(self.opening << 32 | reader.pos)
-        reader.stack.append(self)
-        reader.level = 0
-        if reader.pos >= len(text):
+        reader.ask(self)
+        if reader.pos >= len(reader.text):
             reader.fail(self.closing)
         return None
 
-    def _take_literals(self, reader: Reader, text: str, start: int) -> bool:
-        """Take numbers in a row, or a list of numbers, if that is all there is up to the next comma."""
-        sign = text[start : start + 1]
-        if sign <= "9" and (match := match_numbers(text, start)):
-            reader.pos = match.end()
-            for item in find_numbers(text, start, reader.pos):
-                self.items.append(_NUM | number(item[0]))
-                self.spans.append(item.start() << 32 | item.end())
-            return True
-        if sign == "[" and (match := match_list_item(text, start + 1)):
-            self.items.append(_flat_list(reader, start, match.end()))
+    def _take_literals(self, reader: Reader, match: re.Match[str]) -> None:
+        """Take numbers in a row, or a list of numbers, where that is all there is up to the next comma."""
+        if match[1]:
+            self.items.append(_flat_list(reader, match.start(), match.end()))
             self.spans.append(reader.span)
-            return True
-        return False
+        else:
+            reader.pos = match.end()
+            _add_numbers(reader.text, match.start(), reader.pos, self.items, self.spans)
 
     def resume(self, reader: Reader, term: int) -> int | None:
         """Keep the item, and go on behind the comma."""
@@ -91,15 +85,15 @@ class Items(Frame):
         sign = match[1]
         if sign is None:
             reader.pos = match.end()
-            return False
-        if sign != self.closing:
+        elif sign != self.closing:
             reader.pos = match.start(1)
             reader.stack.append(self)  # for the hint
             reader.fail(self.closing)
-        reader.pos = match.end()
-        reader.level = self.level
-        reader.span = self.start << 32 | reader.pos
-        return True
+        else:
+            reader.pos = match.end()
+            reader.level = self.level
+            reader.span = self.start << 32 | reader.pos
+        return sign is not None
 
     def finish(self, reader: Reader) -> int:
         """Build the term from all items; ``reader.span`` is that of the whole form."""
@@ -187,12 +181,11 @@ class Primitive(Items):
 
     def finish(self, reader: Reader) -> int:
         """Build the node."""
-        if len(self.items) != self.arity:
-            missing = len(self.items) < self.arity
-            place = reader.pos - 1 if missing else self.spans[self.arity] >> 32
-            reader.fail_at(
-                place, "argument" if missing else "end of argument list", f"this primitive takes {self.arity}"
-            )
+        takes = f"this primitive takes {self.arity}"
+        if len(self.items) < self.arity:
+            reader.fail_at(reader.pos - 1, "argument", takes)
+        if len(self.items) > self.arity:
+            reader.fail_at(self.spans[self.arity] >> 32, "end of argument list", takes)
         return reader.core.node(Tag.PRI, self.id, self.items, self.spans)
 
 
@@ -202,10 +195,14 @@ def _flat_list(reader: Reader, start: int, end: int) -> int:
     reader.span = start << 32 | end
     items: list[int] = []
     spans: list[int] = []
-    for item in find_numbers(reader.text, start, end):
+    _add_numbers(reader.text, start, end, items, spans)
+    return build_list(reader, items, spans)
+
+
+def _add_numbers(text: str, start: int, end: int, items: list[int], spans: list[int]) -> None:
+    for item in find_numbers(text, start, end):
         items.append(_NUM | number(item[0]))
         spans.append(item.start() << 32 | item.end())
-    return build_list(reader, items, spans)
 
 
 def read_list(reader: Reader, start: int) -> int | None:

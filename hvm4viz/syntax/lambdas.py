@@ -41,7 +41,6 @@ class _Function(Frame):
 
     def resume(self, reader: Reader, term: int) -> int:
         """Close the binder."""
-        reader.level = self.level
         inner = reader.span
         reader.span = reader.spanning(self.start)
         if isinstance(self.binder, Plain):
@@ -65,7 +64,6 @@ class _Label(Frame):
         ends = Ends(self.name, term, reader.span, cloned=self.cloned, computed=True)
         reader.shut(self, ")")
         ends.open(reader)
-        reader.level = self.level
         reader.ask(_Function(reader, self.start, ends))
         if reader.take(","):
             reader.skip()

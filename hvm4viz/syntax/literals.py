@@ -20,11 +20,9 @@ def read_code(reader: Reader, start: int) -> int:
     match = match_character(reader.text, start)
     if match is None:
         escaped = reader.text.startswith("\\", start + 1)
-        reader.pos = start + 1
         inside = start + 2 + escaped
         if inside > len(reader.text):
-            reader.pos = len(reader.text)
-            reader.fail("character", "a character ends with '")
+            reader.fail_at(inside, "character", "a character ends with '")
         if reader.text.startswith("''", start):
             reader.fail_at(start + 2, "'", "there is no empty character; \\' or ''' is the quote itself")
         reader.fail_at(inside, "'", 'a character is one sign; a string stands between "')
@@ -56,7 +54,7 @@ def read_string(reader: Reader, start: int) -> int:
     if not text:
         return NIL_WORD
     reader.core.texts.append(text)
-    return pack(TEXT, 0, len(reader.core.texts) - 1)
+    return TEXT << TAG_SHIFT | len(reader.core.texts) - 1
 
 
 class Successors(Frame):
@@ -70,7 +68,6 @@ class Successors(Frame):
 
     def resume(self, reader: Reader, term: int) -> int:
         """Put the layers around the term."""
-        reader.level = self.level
         inner = reader.span
         reader.span = reader.spanning(self.start)
         return reader.core.one(LAYERS, self.count, term, inner) if self.count else term
@@ -79,9 +76,9 @@ class Successors(Frame):
 def read_nat(reader: Reader, start: int, literal: str) -> int | None:
     """Read on behind ``3n`` or ``2n+``, which the caller has read."""
     digits = literal.rstrip("+")[:-1].lstrip("0")
-    if len(digits) > 8 or int(digits or "0") >= limits.STATIC_CELLS_MAX:
+    count = int(digits[:9] or "0")  # nine digits are too many already
+    if count >= limits.STATIC_CELLS_MAX:
         raise reader.too_large(start << 32 | reader.pos)
-    count = int(digits or "0")
     if literal.endswith("+"):
         reader.ask(Successors(reader, start, count))
         return None

@@ -17,11 +17,11 @@ _OPERATORS: Final = {sign: (_LEVELS[sign], int(Tag.OP2), code) for code, sign in
 
 # Forms that take the operand just read, whatever the level: level of the right side, tag, EXT.
 _FORMS: Final = {
-    "~>": (0, int(Tag.RED), 0),
-    "<>": (0, Tag.C00 + 2, CON),
-    "===": (4, int(Tag.EQL), 0),
-    ".&.": (2, int(Tag.AND), 0),
-    ".|.": (1, int(Tag.OR), 0),
+    "~>": (_LEVELS["~"], int(Tag.RED), 0),
+    "<>": (_LEVELS["~"], Tag.C00 + 2, CON),
+    "===": (_LEVELS["<"], int(Tag.EQL), 0),
+    ".&.": (_LEVELS["&&"], int(Tag.AND), 0),
+    ".|.": (_LEVELS["||"], int(Tag.OR), 0),
 }
 
 
@@ -34,10 +34,10 @@ def open_form(reader: Reader, left: int, sign: str) -> None:
 def open_operator(reader: Reader, left: int, sign: str) -> bool:
     """Read on behind an operator, unless the term in hand may not be continued by one of its level."""
     level, tag, ext = _OPERATORS[sign]
-    if level < reader.level:
-        return False
-    reader.ask(_Operator(reader, left, tag, ext), level + 1)
-    return True
+    continues = level >= reader.level
+    if continues:
+        reader.ask(_Operator(reader, left, tag, ext), level + 1)
+    return continues
 
 
 def open_call(reader: Reader, function: int, opening: int) -> int | None:
@@ -100,13 +100,13 @@ class _Stuck(Frame):
     """``^(f x)``, waiting for the head, then for the argument."""
 
     __slots__ = ("has_head", "head", "head_span", "opening")
+    head: int
+    head_span: int
 
     def __init__(self, reader: Reader, start: int) -> None:
         super().__init__(reader, start)
         self.opening = reader.pos - 1
         self.has_head = False
-        self.head = 0
-        self.head_span = 0
 
     def resume(self, reader: Reader, term: int) -> int | None:
         """Take the head, or the argument and build the node."""

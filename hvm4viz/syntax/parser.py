@@ -121,15 +121,16 @@ def parse_units(units: Sequence[Unit], names: Names, known: Mapping[Path, str] |
 class _Parser:
     """The loop, and the files that are open in it."""
 
+    _file: int
+    _folder: Path
+    _root: Path
+
     def __init__(self, reader: Reader, files: Files) -> None:
         self.reader = reader
         self.files = files
         self.sources: list[Source] = []
         self.definitions: dict[int, Definition] = {}
         self._open: list[tuple[int, int, Path]] = []
-        self._file = 0
-        self._folder = Path()
-        self._root = Path()
 
     def parse(self, unit: Unit) -> None:
         """Parse a text and all that it includes."""
@@ -140,7 +141,6 @@ class _Parser:
             if name is None:
                 return
             index = self.reader.definition_id(name)
-            self.reader.level = 0
             term = read_term(self.reader)
             self.definitions[index] = Definition(name, term, self.reader.span, self._file)
 

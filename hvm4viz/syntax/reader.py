@@ -17,7 +17,7 @@ from hvm4viz.syntax.habits import FUNCTION, comment_start, file_habit
 from hvm4viz.syntax.names import Names, TooManyNames
 from hvm4viz.syntax.scope import Scope
 from hvm4viz.syntax.span import printable, report
-from hvm4viz.syntax.tokens import match_name, sign, skip_blank
+from hvm4viz.syntax.tokens import SIGNS, match_name, skip_blank
 
 ATOM_ONLY: Final = 100
 """Level at which nothing continues a term."""
@@ -32,7 +32,6 @@ _TERM_HINTS: Final = {
     "_": "a name starts with a letter; _: is the default of a case function, after at least one case; it "
     "is a function that gets the value: λ{0: a; _: λn. b}",
 }
-_SIGNS: Final = {text: sign(text) for text in "(){}=:;,.λ!&@\"'"}
 
 
 class Frame:
@@ -41,7 +40,8 @@ class Frame:
     Attributes
     ----------
     level : int
-        Operator level to go back to when the form is complete.
+        Operator level to go back to when the form is complete; one that takes all that may follow leaves nothing
+        that a level could refuse, and need not go back.
     start : int
         Offset of the form's first character.
     """
@@ -76,12 +76,13 @@ class Reader:
         Forms that wait, innermost last.
     """
 
+    source: Source
+    text: str
+    pos: int
+    span: int
+
     def __init__(self, names: Names) -> None:
-        self.source = Source("", "")
-        self.text = ""
-        self.pos = 0
-        self.level: int = 0
-        self.span = 0
+        self.level = 0
         self.stack: list[Frame] = []
         self.core = Core()
         self.scope = Scope()
@@ -118,18 +119,17 @@ class Reader:
 
     def take(self, text: str) -> bool:
         """Skip blanks, and this sign if it comes next; tell whether it did."""
-        match = _SIGNS[text](self.text, self.pos)
-        if match is None:
-            return False
-        self.pos = match.end()
-        return True
+        match = SIGNS[text](self.text, self.pos)
+        if match is not None:
+            self.pos = match.end()
+        return match is not None
 
     def take_text(self, text: str) -> bool:
         """Skip blanks, and this text if it comes next; tell whether it did."""
-        if not self.peek(text):
-            return False
-        self.pos += len(text)
-        return True
+        comes_next = self.peek(text)
+        if comes_next:
+            self.pos += len(text)
+        return comes_next
 
     def expect(self, text: str, hint: str = "") -> None:
         """Skip this sign, or fail."""
@@ -194,7 +194,7 @@ class Reader:
         at_end = offset >= len(self.text)
         if at_end:
             offset = len(self.text.rstrip())  # behind the last text, not on an empty line
-        elif (comment := comment_start(self.text, offset)) >= 0:
+        elif (comment := comment_start(self.text, offset)) is not None:
             offset = comment
         found = "EOF" if at_end else f"'{printable(self.text[offset])}'"
         cause = "unexpected end of file" if at_end else f"unexpected {found}"
@@ -216,7 +216,7 @@ class Reader:
         opened = next((opener for frame in reversed(self.stack) if (opener := frame.opener())), None)
         at_end = self.pos >= len(self.text)
         if expected == "name" and not (at_end and opened):
-            if self.text.startswith("<>:", max(0, self.pos - 2)):
+            if self.text.startswith("<>:", self.pos - 2):
                 return "a case that starts with <> needs a ; before it"
             return _TERM_HINTS.get(self.text[self.pos : self.pos + 1], _TERM_HINT)
         if opened is None:

@@ -7,12 +7,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from hvm4viz.limits import STATIC_CELLS_MAX
+from hvm4viz import limits
 from hvm4viz.term import TAG_SHIFT, Tag
 
 _BJV: Final = Tag.BJV << TAG_SHIFT
-_BJ0: Final = Tag.BJ0 << TAG_SHIFT
-_BJ1: Final = Tag.BJ1 << TAG_SHIFT
 SUBSCRIPTS: Final = ("₀", "₁")
 
 
@@ -32,8 +30,6 @@ class Scope:
         Uses of each variable so far.
     where : list of int
         Span of the latest use of each variable (start << 32 | end).
-    words : list of int
-        The core term that each variable is.
     chains : dict of range
         Places, in the sequence of automatic labels, of the labels that duplicate a variable.
     labels : int
@@ -45,7 +41,6 @@ class Scope:
         self.ends: dict[str, list[int]] = {}
         self.uses: list[int] = []
         self.where: list[int] = []
-        self.words: list[int] = []
         self.chains: dict[int, range] = {}
         self.labels = 0
         self._log: list[int] = []
@@ -58,19 +53,10 @@ class Scope:
         return range(first, self.labels)
 
     def new(self) -> int:
-        """Make the variable of a λ."""
-        variable = len(self.words)
-        self.words.append(_BJV | variable)
+        """Make the variable of a λ, or of one end of a duplication."""
+        variable = len(self.uses)
         self.uses.append(0)
         self.where.append(0)
-        return variable
-
-    def new_ends(self) -> int:
-        """Make both ends of a duplication; return end 0, end 1 follows it."""
-        variable = len(self.words)
-        self.words += (_BJ0 | variable, _BJ1 | variable + 1)
-        self.uses += (0, 0)
-        self.where += (0, 0)
         return variable
 
     def open(self, table: dict[str, list[int]], name: str, variable: int) -> None:
@@ -91,15 +77,14 @@ class Scope:
         self.where[variable] = span
         if self._logging:
             self._log.append(variable)
-        return self.words[variable]
+        return _BJV | variable
 
     def chain(self, variable: int) -> bool:
         """Draw the labels that duplicate a cloned variable; tell whether it needs any."""
         extra = self.uses[variable] - 1
-        if extra < 1:
-            return False
-        self.chains[variable] = self.draw(extra)
-        return True
+        if extra > 0:
+            self.chains[variable] = self.draw(extra)
+        return variable in self.chains
 
     # A dynamic fork label stands once for each name and once for the superposition (D6).
 
@@ -111,7 +96,7 @@ class Scope:
     def copies(self, mark: int, count: int) -> None:
         """Count the uses made since ``mark`` again, ``count`` times."""
         again = self._log[mark:]
-        if len(self._log) + len(again) * count > STATIC_CELLS_MAX:
+        if len(self._log) + len(again) * count > limits.STATIC_CELLS_MAX:
             raise TooManyUses
         for variable in again:
             self.uses[variable] += count

@@ -61,7 +61,8 @@ def _level(view: View, word: int, place: Place, _done: list[int]) -> list[Piece]
 
 def _outside(view: View, word: int, number: int, place: Place) -> list[Piece]:
     """Show a variable of an instance that is bound by an entry of its environment."""
-    entry = place.environment or 0
+    entry = place.environment
+    assert entry is not None
     while entry and number:
         entry, number = val_of(view.raw(entry + 1)), number - 1
     if not entry:
@@ -122,17 +123,19 @@ def _unscoped(view: View, word: int, place: Place, done: list[int]) -> list[Piec
     """Show an unscoped pair by the names of its two functions, as far as they are there."""
     names: list[str] = []
     cell = val_of(word)
-    while len(names) < 2 and tag_of(function := view.word(cell, place)) == Tag.LAM and view.enter(cell, place, done):
-        cell = val_of(function)
+    while len(names) < 2 and tag_of(word := view.word(cell, place)) == Tag.LAM and view.enter(cell, place, done):
+        cell = val_of(word)
         names.append(alpha(place.depth + 1) if place.environment is not None else view.binder(cell))
         place = place.below(entry=True)
-    names += ["_"] * (2 - len(names))
-    return [f"! {names[0]} = λ {names[1]} ; ", (cell, place)]
+    function, variable = [*names, "_", "_"][:2]
+    return [f"! {function} = λ {variable} ; ", (cell, place)]
 
 
 def _primitive(view: View, word: int, place: Place, _done: list[int]) -> list[Piece]:
     prims = view.glossary.prims
-    name, arity = prims[ext_of(word)] if ext_of(word) < len(prims) else (f"?{ext_of(word)}", 0)
+    if ext_of(word) >= len(prims):
+        return [f"%?{ext_of(word)}()"]
+    name, arity = prims[ext_of(word)]
     return [f"%{name}(", *fields(view, val_of(word), arity, place), ")"]
 
 

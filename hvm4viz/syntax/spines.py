@@ -53,13 +53,13 @@ def call(view: View, word: int, place: Place, done: list[int]) -> list[Piece]:
 def _is_function(view: View, cell: int, place: Place) -> bool:
     """Tell whether a cell shows as a λ, substitutions followed."""
     word = view.word(cell, place)
-    seen = 0
-    while place.environment is None and tag_of(word) in {Tag.VAR, Tag.DP0, Tag.DP1} and seen < len(view.active) + 2:
+    seen: set[int] = set()
+    while place.environment is None and tag_of(word) in {Tag.VAR, Tag.DP0, Tag.DP1} and word not in seen:
         content = view.raw(val_of(word))
         if not content & SUB_BIT:
             break
+        seen.add(word)
         word = content & ~SUB_BIT
-        seen += 1
     return tag_of(word) == Tag.LAM
 
 
@@ -96,7 +96,7 @@ def nat(view: View, word: int, place: Place, done: list[int]) -> list[Piece]:
 def list_of(view: View, word: int, place: Place, done: list[int]) -> list[Piece]:
     """Show cells of #CON as a string, as a list, or with ``<>`` where no #NIL ends them."""
     heads = [val_of(word)]
-    tail = heads[0] + 1
+    tail = val_of(word) + 1
     while (word := view.word(tail, place)) >> EXT_SHIFT == CON_HEAD and view.enter(tail, place, done):
         heads.append(val_of(word))
         tail = heads[-1] + 1

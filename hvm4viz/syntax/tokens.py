@@ -25,6 +25,9 @@ def _pattern(text: str) -> Callable[[str, int], re.Match[str] | None]:
 
 skip_blank: Final = _pattern("")
 
+SIGNS: Final = {sign: _pattern(re.escape(sign)) for sign in "(){}=:;,.λ!&@\"'"}
+"""Matchers of single signs."""
+
 # The first token of an atom. Groups: 1 number, 2 name, 3 its subscript, 4 one sign, 5 nat.
 match_atom: Final = _pattern(rf"(?:({NUMBER})(?!n)|({NAME})(?:{BLANK}([₀₁]))?+|([λ!&#@%^↑*(\[\"`'])|({NUMBER}n\+?+))")
 
@@ -42,14 +45,13 @@ match_separator: Final = _pattern(rf"(?:,{BLANK})?+([)\]}}])?")
 match_comma: Final = _pattern(",?+")
 match_semicolon: Final = _pattern(";?+")
 
-# Numbers with commas between them, as far as each is a whole item; a bounded stretch at a time, since these two
-# patterns may have to step back.
+# Numbers with commas between them, as far as each is a whole item, and lists of them (group 1); a bounded stretch at a
+# time, since these two patterns may have to step back.
 _GAP: Final = r"[ \t\r\n]*+"
 _NUMBERS: Final = rf"{_GAP}{NUMBER}(?:{_GAP},{_GAP}{NUMBER}){{0,4095}}"
-match_numbers: Final = re.compile(rf"{_NUMBERS}(?={_GAP}[,)\]}}])").match
 _FLAT_LIST: Final = rf"{_NUMBERS}{_GAP},?+{_GAP}\]"
 match_flat_list: Final = re.compile(_FLAT_LIST).match
-match_list_item: Final = re.compile(rf"{_FLAT_LIST}(?={_GAP}[,)\]}}])").match
+match_literals: Final = re.compile(rf"(?:{_NUMBERS}|(\[){_FLAT_LIST})(?={_GAP}[,)\]}}])").match
 find_numbers: Final = re.compile(r"[0-9]++").finditer
 
 match_definition: Final = _pattern(f"@{BLANK}({NAME}){BLANK}=")
@@ -64,11 +66,6 @@ match_unscoped: Final = _pattern(rf"λ{BLANK}({NAME}){BLANK};")
 match_branch: Final = (_pattern(rf"&₀{BLANK}:"), _pattern(rf"&₁{BLANK}:"))
 
 
-def sign(text: str) -> Callable[[str, int], re.Match[str] | None]:
-    """Build the matcher of one sign."""
-    return _pattern(re.escape(text))
-
-
 _NO_START: Final = re.compile(rb"[\x80-\xc1\xf5-\xff]*+").match
 
 
@@ -80,8 +77,8 @@ def _byte_values(fault: UnicodeError) -> tuple[str, int]:
         return three.decode("utf-8", "surrogatepass"), fault.start + 3
     except UnicodeDecodeError:
         run = _NO_START(fault.object, fault.end)  # a whole run at once: garbage files stay fast
-        end = run.end() if run else fault.end
-        return fault.object[fault.start : end].decode("latin-1"), end
+        assert run is not None
+        return fault.object[fault.start : run.end()].decode("latin-1"), run.end()
 
 
 codecs.register_error("hvm4viz", _byte_values)

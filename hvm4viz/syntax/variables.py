@@ -35,7 +35,7 @@ def _unbound(reader: Reader, name: str, subscript: str | None, span: int) -> Exc
         cause = f"non-dup variable '{name}' must be used without subscript (₀ or ₁)"
         hint = f"write {name}, or duplicate it: ! {name} &L = {name}; ..."
     else:
-        if comment_start(reader.text, span >> 32) >= 0:
+        if comment_start(reader.text, span >> 32) is not None:
             reader.fail_at(span >> 32, "name")
         cause = f"undefined variable '{name}'"
         hint = _suggestion(reader, name)

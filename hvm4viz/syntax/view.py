@@ -96,9 +96,10 @@ class View:
 
     def enter(self, cell: int, place: Place, done: list[int]) -> bool:
         """Mark a cell as being printed, unless it is already; static terms are trees and need no mark."""
-        if place.environment is None:
-            if cell in self.active:
-                return False
+        if place.environment is not None:
+            return True
+        is_new = cell not in self.active
+        if is_new:
             self.active.add(cell)
             done.append(cell)
-        return True
+        return is_new

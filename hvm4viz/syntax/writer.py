@@ -22,7 +22,7 @@ _BJ0: Final = pack(Tag.BJ0)
 _BJ1: Final = pack(Tag.BJ1)
 _HEAD: Final = ~VAL_MASK
 
-_ARITIES: Final = tuple(arity_of(tag << TAG_SHIFT) for tag in range(128))
+_ARITIES: Final = tuple(arity_of(tag << TAG_SHIFT) for tag in range(Tag.PRI + 1))
 _LEAVES: Final = frozenset(map(int, (Tag.C00, Tag.NUM, Tag.REF, Tag.NAM, Tag.ERA, Tag.ANY)))
 
 _Item = tuple[int, int, int, int]
@@ -64,7 +64,7 @@ class Writer:
         self._labels = automatic_labels(parsed.scope.labels, parsed.names.labels)
         self._stack: list[_Item] = []
         # By variable: its word, the entries around its binder's body, and for a cloned one the uses so far.
-        count = len(parsed.scope.words)
+        count = len(parsed.scope.uses)
         self._word = [0] * count
         self._entries = [0] * count
         self._used = [-1] * count
@@ -76,13 +76,11 @@ class Writer:
             Tag.LAM: self._function,
             Tag.DUP: self._duplication,
             Tag.BJV: self._variable,
-            Tag.BJ0: self._variable,
-            Tag.BJ1: self._variable,
         }
 
     def write(self, definition: Definition) -> int:
         """Write a definition; return the location of its root cell."""
-        root = self._cells([0], [definition.span])
+        root = self._reserve([definition.span])
         stack, words, spans = self._stack, self.words, self.spans
         cells, sources = self._core.cells, self._core.spans
         stack.append((definition.term, root, 0, 0))
@@ -118,6 +116,10 @@ class Writer:
         self.spans.extend(spans)
         return place
 
+    def _reserve(self, spans: array[int] | list[int]) -> int:
+        """Append cells that are written later, with anything in them; return the location of the first."""
+        return self._cells(spans, spans)
+
     def _node(self, term: int, cell: int, level: int, entries: int) -> None:
         """Write any node whose fields are bound as it is."""
         tag = term >> TAG_SHIFT
@@ -129,7 +131,7 @@ class Writer:
         fields = self._core.cells[source : source + count]
         place = self._cells(fields, self._core.spans[source : source + count])
         self.words[cell] = term & _HEAD | place
-        for index in range(count - 1, -1, -1):
+        for index in reversed(range(count)):
             if fields[index] >> TAG_SHIFT not in _LEAVES:
                 self._stack.append((fields[index], place + index, level, entries))
 
@@ -145,7 +147,7 @@ class Writer:
         entries += not ext
         self._word[variable] = _BJV | level
         self._entries[variable] = entries
-        place = self._cells([0], self._core.spans[term & VAL_MASK : (term & VAL_MASK) + 1])
+        place = self._reserve(self._core.spans[term & VAL_MASK : (term & VAL_MASK) + 1])
         self.words[cell] = _LAM | (ext | level) << EXT_SHIFT | place
         self._stack.append((body, place, level, entries))
 
@@ -155,7 +157,7 @@ class Writer:
         value, body, variable, label = self._core.cells[source : source + 4]
         if label & AUTO:
             label = self._labels[label & ~AUTO]
-        place = self._cells([0, 0], self._core.spans[source : source + 2])
+        place = self._reserve(self._core.spans[source : source + 2])
         self.words[cell] = _DUP | label << EXT_SHIFT | place
         self._stack.append((body, place + 1, level + 1, entries + 1))
         self._stack.append((value, place, level, entries))
@@ -171,7 +173,7 @@ class Writer:
         value, bound = self._word[variable], self._entries[variable]
         for sequence in self._chains[variable]:
             label = self._labels[sequence]
-            place = self._cells([0, 0], [span, span])
+            place = self._reserve([span, span])
             self._bound(value, place, entries - bound)
             self.words[cell] = _DUP | label << EXT_SHIFT | place
             cell = place + 1
@@ -220,7 +222,7 @@ class Writer:
         first = self._room(count)
         span = self._core.spans[source]
         self._cells(layer_cells(first, count), array("Q", [span]) * (count - 1))
-        inner = self._cells([0], [span])
+        inner = self._reserve([span])
         self.words[cell] = SUC_WORD | first
         self._stack.append((self._core.cells[source], inner, level, entries))
 
@@ -233,7 +235,7 @@ class Writer:
         self._cells(list_cells(first, items), array("Q", [self._core.spans[source + count]]) * (2 * count))
         self.spans[first::2] = self._core.spans[source : source + count]
         self.words[cell] = CON_WORD | first
-        for index in range(count - 1, -1, -1):
+        for index in reversed(range(count)):
             if items[index] >> TAG_SHIFT not in _LEAVES:
                 self._stack.append((items[index], first + 2 * index, level, entries))
 

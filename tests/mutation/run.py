@@ -53,9 +53,9 @@ MODULES: Final[dict[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
     "parser": (
         ("hvm4viz/syntax/*.py",),
         (
-            *_files("tests/syntax", "test_amps", "test_binders", "test_cases", "test_includes", "test_operators"),
-            *_files("tests/syntax", "test_levels", "test_parser", "test_printer", "test_span"),
-            *_files("tests/syntax", "test_tokens"),
+            *_files("tests/syntax", "test_amps", "test_binders", "test_cases", "test_habits", "test_includes"),
+            *_files("tests/syntax", "test_levels", "test_limits", "test_operators", "test_parser", "test_printer"),
+            *_files("tests/syntax", "test_span", "test_tokens"),
             "tests/test_program.py",
             "tests/test_book.py",
             "tests/messages",

@@ -69,7 +69,8 @@ def test_what_is_no_superposition_is_refused(source: str, cause: str) -> None:
         "&(1)λy{y; 2}": "λy&(1). &(1){y₀, 2}",
         "&Gλy{λy. y; y}": "λy&G. &G{..., ...}",
         '&Gλy{"y"; y}': "λy&G. &G{..., ...}",
-        "&Gλ{1; 2}": "",
+        "&Gλ{1; 2}": "λx&G. &G{..., ...}",
+        "&Gλ1{2; 3}": "λx&G. &G{..., ...}",
     }.items(),
 )
 def test_a_fork_in_a_fork_is_written_out_in_the_words_of_the_program(fork: str, written: str) -> None:

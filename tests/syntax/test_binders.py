@@ -91,6 +91,7 @@ AFFINITY = {
     "λl. &(l)λx{x; x}": "variable 'l' used 2 times",
     "λl. &(l)λx,y{x; y}": "variable 'l' used 3 times",
     "λl. &(&(l)λx{x; x}(1))λx{x; x}": "variable 'l' used 4 times",
+    "λm. λl. &(l + &(m)λx{x; x}(1))λx{x; x}": "variable 'l' used 2 times",
 }
 
 
@@ -140,3 +141,15 @@ def test_a_name_that_nothing_binds_is_refused(source: str, cause: str) -> None:
 def test_an_unbound_name_gets_the_nearest_one_or_the_definition_suggested() -> None:
     assert "did you mean 'count'?" in refused("@main = λcount. cuont").hint
     assert "@f" in refused("@f = 1 @main = f(2)").hint
+
+
+@pytest.mark.parametrize(("length", "found"), [(233, True), (234, False)])
+def test_the_first_hundred_letters_are_compared(length: int, found: bool) -> None:  # noqa: FBT001
+    """A near name has three fifths of all letters in common: 200 of 333 are enough."""
+    assert ("did you mean" in refused(f"@main = λ{'a' * length}. {'a' * 150}").hint) == found
+
+
+@pytest.mark.parametrize(("others", "found"), [(999, True), (1000, False)])
+def test_a_thousand_names_are_compared(others: int, found: bool) -> None:  # noqa: FBT001
+    names = ",".join(f"k{index}" for index in range(others))
+    assert ("did you mean 'zebra'?" in refused(f"@main = λ{names},zebra. zebr").hint) == found

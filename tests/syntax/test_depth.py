@@ -7,7 +7,6 @@ from collections.abc import Callable
 
 import pytest
 
-from hvm4viz import limits
 from hvm4viz.program import Program, parse
 from hvm4viz.syntax.printer import show
 from tests.syntax.reading import failure
@@ -90,15 +89,6 @@ def test_a_deep_term_that_ends_too_early_gives_a_short_message(name: str) -> Non
 
     assert error is not None
     assert len(str(error)) < 2000
-
-
-def test_nesting_has_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "NESTING_MAX", 10)
-    parse("@main = " + "(" * 10 + "1" + ")" * 10)
-
-    error = failure("@main = " + "(" * 11 + "1" + ")" * 11)
-
-    assert "10 nested forms" in str(error)
 
 
 def test_a_million_elements_parse_and_print() -> None:

@@ -37,6 +37,12 @@ def hint(source: str | bytes) -> str:
         "@main = [1, # first one\n 2]",
         "@main = (1\n# plus\n + 2)",
         "@main = λ{\n  # zero\n  0n: 1}",
+        "@main =\n# the note\n1",
+        "@main =\n# note\n1",
+        "@main = # note\n 1",
+        "@main = # 5",
+        "@main = 1\n#note on",
+        "\n@main =\n  # the note\n  1",
     ],
 )
 def test_a_comment_with_a_number_sign_is_told_at_the_sign(source: str) -> None:
@@ -51,6 +57,10 @@ def test_a_comment_with_a_number_sign_is_told_at_the_sign(source: str) -> None:
     "source",
     [
         "@main = @f #Leaf",
+        "@main = @f #A{1}",
+        "@main = 1\n  @f #Leaf",
+        "@a = # Leaf\n@b = 1\n  )",
+        "@main =\n1#Leaf",
         "@main = #Pair{1, 2",
         "@main = #Pair{1 2 3 )",
         '@main = ["# no comment" 1 )',

@@ -100,14 +100,29 @@ def test_nothing_outside_the_root_is_read(tmp_path: Path, written: str) -> None:
     assert "secret" in names(load(main, root=tmp_path))
 
 
-@pytest.mark.parametrize("written", ["missing.hvm4", ".", "", "a", "x" * 5000, "a\\0b", "\ud800", "main.hvm4/x"])
-def test_what_cannot_be_read_is_told_with_its_place(tmp_path: Path, written: str) -> None:
+@pytest.mark.parametrize(
+    ("written", "why"),
+    {
+        "missing.hvm4": "there is no file",
+        ".": "it is no regular file",
+        "": "it is no regular file",
+        "a": "it is no regular file",
+        "x" * 5000: "",
+        "a\\0b": "",
+        "\ud800": "",
+        "main.hvm4/x": "",
+    }.items(),
+)
+def test_what_cannot_be_read_is_told_with_its_place(tmp_path: Path, written: str, why: str) -> None:
     (tmp_path / "a").mkdir()
 
     with pytest.raises(IncludeError, match="could not open") as caught:
         parse(f'#include "{written}"', root=tmp_path)
 
     assert (caught.value.line, caught.value.col) == (1, 11)
+    assert why in caught.value.hint
+    assert caught.value.hint
+    assert "Errno" not in caught.value.hint.title()
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")

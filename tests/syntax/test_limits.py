@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from hvm4viz import limits
-from hvm4viz.errors import ProgramError
+from hvm4viz.errors import ProgramError, Source, UnboundName
 from hvm4viz.program import parse
-from hvm4viz.syntax.names import BUILT_IN
+from hvm4viz.syntax.names import BUILT_IN, Names
+from hvm4viz.syntax.parser import Unit, parse_units
+from hvm4viz.syntax.writer import BookFull, Writer
+from tests.syntax.reading import failure
 
 
 def refused(source: str) -> int:
@@ -48,6 +53,64 @@ def test_lists_have_as_many_items_as_a_word_counts(item: str, monkeypatch: pytes
 def test_a_long_list_is_refused_before_all_of_it_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "STATIC_CELLS_MAX", 20)
     assert refused("@main = [" + "1,\n" * 1000 + "this is no program") < 1000
+
+
+@pytest.mark.parametrize("item", ["1", "9", "[1]", "(@f + @f)"])
+def test_what_needs_more_cells_than_a_book_has_is_refused_where_it_does(
+    item: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "STATIC_CELLS_MAX", 20)
+    assert isinstance(failure(f"@main = [{20 * (item + ',')} @f, unbound]"), UnboundName)
+    assert refused(f"@main = [{21 * (item + ',')} @f, unbound]") == 1
+
+
+@pytest.mark.parametrize(("nat", "fits"), [("16777215", True), ("16777216", False), ("100000000", False)])
+def test_unary_numbers_are_refused_where_they_stand(nat: str, fits: bool) -> None:  # noqa: FBT001
+    error = failure(f"@main = [{nat}n, unbound]")
+    assert isinstance(error, UnboundName) == fits
+    assert fits or "too large" in str(error)
+
+
+def test_nesting_has_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "NESTING_MAX", 10)
+    parse("@main = " + "(" * 10 + "1" + ")" * 10)
+
+    error = failure("@main = " + "(" * 11 + "1" + ")" * 11)
+
+    assert "10 nested forms" in str(error)
+
+
+def test_uses_that_forks_copy_have_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    source = "@main = λl. &(l + l)λx,y{x; y}"
+    monkeypatch.setattr(limits, "STATIC_CELLS_MAX", 6)
+    assert "variable 'l' used 6 times" in str(failure(source))
+    monkeypatch.setattr(limits, "STATIC_CELLS_MAX", 5)
+    error = failure(source)
+    assert error is not None
+    assert error.span is not None
+    assert ("too large" in str(error), error.span.text) == (True, "l + l")
+
+
+def test_the_uses_in_one_label_after_the_other_are_not_added_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    label = "l"
+    for _ in range(6):
+        label = f"&({label})λx{{x; x}}(1)"
+    monkeypatch.setattr(limits, "STATIC_CELLS_MAX", 250)
+    assert "variable 'l' used 128 times" in str(failure(f"@main = λl. [{label}, {label}]"))
+    monkeypatch.setattr(limits, "STATIC_CELLS_MAX", 249)
+    assert "too large" in str(failure(f"@main = λl. {label}"))
+
+
+@pytest.mark.parametrize("literal", ["[1,2,3,4,5,6]", '"abcd"', "9n"])
+def test_nothing_is_written_of_a_literal_that_does_not_fit(literal: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    parsed = parse_units([Unit(Source("t", f"@main = {literal}"), Path(), Path())], Names())
+    writer = Writer(parsed)
+    monkeypatch.setattr(limits, "STATIC_CELLS_MAX", 10)
+
+    with pytest.raises(BookFull):
+        writer.write(parsed.definitions[0])
+
+    assert len(writer.words) == 2, "the cell that is never used, and the root"
 
 
 def test_a_parameter_with_a_label_is_followed_by_another_one() -> None:

@@ -61,6 +61,11 @@ def test_binders_are_counted_in_letters(number: int, name: str) -> None:
         ([pack(Tag.DRY, 0, 2), pack(Tag.APP, 0, 4), num(2), num(3), num(4)], "3(4,2)"),
         ([pack(Tag.APP, 0, 2), pack(Tag.LAM, 0, 4), num(2), num(3)], "(λa.3)(2)"),
         ([pack(Tag.APP, 0, 2), pack(Tag.RED, 0, 4), num(1), num(3), num(4)], "3 ~> 4(1)"),
+        # what is called is the variable, not what stands in its binder's body
+        (
+            [*(pack(tag, 0, 2 + i) for i, tag in enumerate((Tag.LAM, Tag.LAM, Tag.APP))), pack(Tag.VAR, 0, 2)],
+            "λa.λb.a(?)",
+        ),
         # sugar, and the arity that it asks for (D24)
         ([pack(Tag.C00, ZER)], "0n"),
         ([pack(Tag.C00, NIL)], "[]"),
@@ -79,8 +84,14 @@ def test_binders_are_counted_in_letters(number: int, name: str) -> None:
         ([pack(Tag.C00 + 1, name_id("q"), 2), num(1)], "#q{1}"),
         # a duplication as a term: its slot floats
         ([pack(Tag.DUP, D, 2), num(5), pack(Tag.DP0, D, 2)], "A₀;!A&D=5;"),
+        ([pack(Tag.DUP, D, 2), num(5), num(1)], "1;!A&D=5;"),
+        ([pack(Tag.C16, A, 2), *map(num, range(16))], f"#a{{{','.join(map(str, range(16)))}}}"),
         # what no rule makes
         ([pack(60)], "?"),
+        ([pack(Tag.OP2, 17, 2), num(1), num(2)], "(1 ? 2)"),
+        ([pack(Tag.EQL, 1, 2), num(1), num(2)], "(1 ? 2)"),
+        ([pack(Tag.VAR, 0, 99)], "a"),
+        ([pack(Tag.DP1, D, 99)], "A₁;!A&D=?;"),
         ([pack(Tag.SUP, L, 99)], "&L{?,?}"),
     ],
 )
@@ -102,6 +113,8 @@ def test_term_prints_as_its_row_says(cells: list[int], expected: str) -> None:
         (0x7E, "'~'"),
         (0xA0, "'\xa0'"),
         (0x10FFFF, "'\U0010ffff'"),
+        (0xD7FF, "'\ud7ff'"),
+        (0xE000, "'\ue000'"),
         *((code, f"#CHR{{{code}}}") for code in (1, 8, 11, 31, 0x7F, 0x9F, 0xD800, 0xDFFF, 0x110000, 0xFFFFFFFF)),
     ],
 )
@@ -181,6 +194,20 @@ def test_substitutions_are_seen_through() -> None:
     )
 
 
+@pytest.mark.parametrize("length", [1, 4, 30])
+def test_a_function_behind_any_number_of_substitutions_stands_in_parentheses(length: int) -> None:
+    chain = [pack(Tag.VAR, 0, cell + 1) | SUB_BIT for cell in range(4, 3 + length)]
+    function = pack(Tag.LAM, 0, 4 + length) | SUB_BIT
+
+    assert printed(pack(Tag.APP, 0, 2), pack(Tag.VAR, 0, 4), num(1), *chain, function, num(2)) == "(λa.2)(1)"
+
+
+def test_quoted_holes_show_the_names_that_functions_got_from_their_cells() -> None:
+    cells = [pack(Tag.C00 + 2, A, 2), pack(Tag.VAR, 0, 4), pack(Tag.VAR, 0, 5), pack(Tag.LAM, 0, 5) | SUB_BIT]
+
+    assert printed(*cells, num(1), quoted=True) == "#a{λa.1,a}"
+
+
 def test_quoted_binders_are_named_by_depth() -> None:
     cells = [
         pack(Tag.LAM, 1, 2),
@@ -200,6 +227,7 @@ def test_cycles_are_cut() -> None:
     loop = pack(Tag.C00 + 1, A, 2)
     assert printed(loop, pack(Tag.VAR, 0, 3), loop | SUB_BIT) == "#a{#a{…}}"
     assert printed(pack(Tag.VAR, 0, 2), pack(Tag.VAR, 0, 2) | SUB_BIT) == "…"
+    assert printed(pack(Tag.APP, 0, 2), pack(Tag.VAR, 0, 4), num(1), pack(Tag.VAR, 0, 4) | SUB_BIT) == "…(1)"
     assert printed(pack(Tag.C00 + 1, SUC, 2), pack(Tag.C00 + 1, SUC, 2)) == "2n+…"
     assert printed(pack(Tag.C00 + 2, CON, 2), num(1), pack(Tag.C00 + 2, CON, 2)) == "1<>1<>…"
     assert printed(pack(Tag.APP, 0, 2), pack(Tag.APP, 0, 2), num(1)) == "…(1,1)"
@@ -207,7 +235,9 @@ def test_cycles_are_cut() -> None:
 
 
 def test_a_shared_cell_that_is_no_cycle_prints_twice() -> None:
-    assert printed(pack(Tag.C00 + 2, A, 2), pack(Tag.VAR, 0, 4), pack(Tag.VAR, 0, 4), num(7) | SUB_BIT) == "#a{7,7}"
+    cells = [pack(Tag.C00 + 2, A, 2), pack(Tag.VAR, 0, 4), pack(Tag.VAR, 0, 4)]
+    assert printed(*cells, num(7) | SUB_BIT) == "#a{7,7}"
+    assert printed(*cells, pack(Tag.C00 + 1, A, 5) | SUB_BIT, num(7)) == "#a{#a{7},#a{7}}"
 
 
 @pytest.mark.parametrize(
@@ -225,6 +255,16 @@ def test_limit_cuts_the_text() -> None:
     assert show(book.words, 1, book, limit=5) == "[1,2,…"
     assert show(book.words, 1, book, limit=17) == "[1,2,3,4,5,6,7,8]"
     assert show(book.words, 1, book, limit=0) == "…"
+
+
+@pytest.mark.parametrize(
+    ("limit", "expected"),
+    [(1, "A…"), (2, "A₀…"), (5, "A₀;!A…"), (8, "A₀;!A&D=…"), (11, "A₀;!A&D=B₀;…"), (20, "A₀;!A&D=B₀;!B&D=5;")],
+)
+def test_limit_cuts_the_duplications_that_float_too(limit: int, expected: str) -> None:
+    cells = [pack(Tag.DP0, D, 2), pack(Tag.DP0, D, 3), num(5)]
+
+    assert show([0, *cells], 1, BOOK, limit=limit) == expected
 
 
 def instance(source: str, *environment: int, quoted: bool = False) -> str:
@@ -249,6 +289,13 @@ def test_instance_prints_its_static_term_and_what_its_variables_stand_for() -> N
     assert instance("! d &D = 1; #P{d₀, d₁}", num(1) | SUB_BIT) == "@{#P{1,1}}"
     assert instance("λx. ! d &D = x; [d₁, d₀]", 0) == "@{!A&D=a;[A₁,A₀]}"
     assert instance("λx. λy. x", num(3) | SUB_BIT) == "@{λa.3}", "an erased binder makes no entry"
+    assert instance("λx. ! f = λ y ; #P{f, y, x}", 0) == "@{! a = λ b ; #P{a,b,a}}"
+
+
+def test_an_environment_ends_with_the_heap() -> None:
+    book = parse("@f = λx. λy. #P{x, y}").book
+
+    assert show([0, pack(Tag.ALO, int(book.roots[0]) + 2, 1)], 1, book) == "@{#P{_,a}}"
 
 
 def test_quoted_instance_shows_holes() -> None:
@@ -260,6 +307,8 @@ def test_unscoped_pair_prints_both_names() -> None:
 
     assert printed(*cells, pack(Tag.VAR, 0, 3), pack(Tag.VAR, 0, 4)) == "! a = λ b ; a(b)"
     assert printed(pack(Tag.UNS, 0, 2), num(1)) == "! _ = λ _ ; 1"
+    assert printed(pack(Tag.UNS, 0, 2), pack(Tag.LAM, 0, 3), num(1)) == "! a = λ _ ; 1"
+    assert printed(*cells[:3], pack(Tag.LAM, 0, 5), num(1)) == "! a = λ b ; λc.1"
 
 
 def test_variables_of_an_instance_that_are_bound_outside() -> None:

@@ -56,6 +56,8 @@ def test_caret_marks_the_whole_name() -> None:
         ("\u202eab", 1, 2, "�ab", " ^"),
         ("\ud800a", 1, 2, "�a", " ^"),
         ("ab\ncd", 0, 5, "ab", "^^"),
+        ("\nab", 0, 0, "", "^"),
+        ("e\u0301x", 0, 3, "e\u0301x", "^^"),
     ],
 )
 def test_caret_stands_below_the_place(text: str, start: int, end: int, line: str, caret: str) -> None:
@@ -73,6 +75,28 @@ def test_long_lines_are_cut_around_the_caret() -> None:
     assert line[caret.index("^")] == "x"
     assert len(caret) <= len(line)
     assert marked(text, 0, 100_000)[1] == "^" * 100
+
+
+@pytest.mark.parametrize(
+    ("length", "at", "first", "last"),
+    [
+        (100, 99, 0, 100),
+        (101, 0, 0, 100),
+        (101, 60, 0, 100),
+        (101, 61, 1, 101),
+        (200, 100, 40, 140),
+        (200, 199, 139, 200),
+    ],
+)
+def test_a_line_of_more_than_100_characters_shows_60_before_the_caret(
+    length: int, at: int, first: int, last: int
+) -> None:
+    line = "".join(chr(ord("0") + index % 75) for index in range(length))
+
+    shown, caret = marked("\n" * 200 + line, 200 + at, 201 + at)
+
+    assert shown == "…" * (first > 0) + line[first:last] + "…" * (last < length)
+    assert shown[caret.index("^")] == line[at]
 
 
 def test_place_names_the_file_line_and_column() -> None:

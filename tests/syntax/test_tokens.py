@@ -49,6 +49,7 @@ def test_escapes() -> None:
         (b"\xc3(", "Ã("),
         (b"\xe2\x82", "â\x82"),
         (b"\xed\xa0\x80", "\ud800"),
+        (b"a\xed\xa0\x80b\xed\xb0\x80\xed\xbf\xbfc", "a\ud800b\udc00\udfffc"),
         (b"\x80\x81\xff\xc3\xa9", "\x80\x81ÿé"),
     ],
 )
