@@ -7,6 +7,8 @@ import errno
 import itertools
 import os
 import time
+import tracemalloc
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,7 @@ import pytest
 
 from hvm4viz.errors import TraceError, TraceExists
 from hvm4viz.events import EVENT, PassRecord, RunEnd
-from hvm4viz.trace import Recorder, Trace, open_trace, recorder, writer
+from hvm4viz.trace import Recorder, Trace, changes, open_trace, recorder, writer
 from tests.trace.records import DEFERRED, RULES, event, header, one_pass, record, wide_passes
 
 WIDTHS = [1, 4, 30, 200, 0, 500, 40, 2]
@@ -142,6 +144,55 @@ def test_a_pass_wider_than_a_chunk(monkeypatch: pytest.MonkeyPatch) -> None:
         trace = record(wide_passes([5, 5, 500, 5]), level=level)
         assert [chunk.n_passes for chunk in trace.chunks] == [2, 1, 1]
         assert dense(trace) == dense(record(wide_passes([5, 5, 500, 5])))
+
+
+def told_again(told: PassRecord, count: int) -> Iterator[PassRecord]:
+    """Tell a pass so many times, each time with every region changed and written from afar."""
+    for index in range(count):
+        words = np.full(told.cells.size, index + 1, np.uint32)
+        yield dataclasses.replace(told, index=index, cells=words, remote=words)
+
+
+@pytest.mark.parametrize("level", ["counts", "events"])
+@pytest.mark.parametrize("width", [changes.WIDE, 2 * changes.WIDE])
+def test_tables_of_many_regions_count_towards_the_bytes_that_wait(
+    monkeypatch: pytest.MonkeyPatch, level: Any, width: int
+) -> None:
+    passes = list(told_again(one_pass(0, [event(1)], n_regions=width), 10))
+    monkeypatch.setattr(recorder, "LONGER", 1)
+    size = recorder.PASS_BYTES + EVENT.itemsize + 2 * 12 * width  # where, 8 bytes, and what, 4, of both tables
+    for most, together in ((3 * size - 1, 3), (3 * size, 4), (3 * size + 1, 4)):
+        monkeypatch.setattr(recorder, "CHUNK_BYTES", most)
+        trace = record(passes, level=level)
+        assert trace.chunks[0].n_passes == together
+        assert trace.cells.dense()[:, -1].tolist() == list(range(1, 11))
+
+
+@pytest.mark.parametrize("level", ["counts", "events", "full"])
+@pytest.mark.parametrize(
+    ("count", "n_regions", "n_events"),
+    [(1000, changes.WIDE - 1, 1), (100, 2000, 1), (200, 8, 400)],
+    ids=["many passes", "many regions", "many events"],
+)
+def test_what_waits_to_become_columns_is_bounded(
+    monkeypatch: pytest.MonkeyPatch, level: Any, count: int, n_regions: int, n_events: int
+) -> None:
+    monkeypatch.setattr(recorder, "CHUNK_BYTES", 1 << 15)
+    monkeypatch.setattr(recorder, "CHUNK_PASSES", 256)
+    told = one_pass(0, np.zeros(n_events, EVENT), n_regions=n_regions)
+    kept = Recorder(level)
+    kept.begin(header())
+    most = 0
+    tracemalloc.start()
+    try:
+        for index, each in enumerate(told_again(told, count)):
+            kept.on_pass(each)
+            if index % 8 == 0:
+                columns = sum(chunk.nbytes for chunk in kept._chunks)
+                most = max(most, tracemalloc.get_traced_memory()[0] - columns)
+    finally:
+        tracemalloc.stop()
+    assert most < recorder.LONGER * recorder.CHUNK_BYTES + 4096 * recorder.CHUNK_PASSES
 
 
 def test_an_interrupt_between_the_steps_of_gathering_loses_and_doubles_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
