@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
 from functools import cached_property
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +17,6 @@ from hvm4viz.trace.sparse import Sparse, Steps, check_pass
 
 State = Literal["complete", "interrupted", "damaged"]
 """``complete``: up to the end of the run; ``interrupted``: a whole prefix; ``damaged``: bad bytes behind one."""
-
-NO_HEADER: Final = RunHeader((), "", "snf", None, {}, (), 1, 1, 1, np.zeros(0, np.uint32), "", "")
 
 
 class Recorded:
@@ -56,7 +54,7 @@ class Recorded:
         lines_cut: bool = False,
         final_state: bytes = b"",
     ) -> None:
-        self.header = header or NO_HEADER
+        self.header = header or _no_header()
         self.end = end
         self.level = level
         self.devices = devices
@@ -431,3 +429,8 @@ def locked(array: NDArray[Any]) -> NDArray[Any]:
     """Make an array read-only."""
     array.flags.writeable = False
     return array
+
+
+def _no_header() -> RunHeader:
+    """Return what is said of a run that has not begun."""
+    return RunHeader((), "", "snf", None, {}, (), 1, 1, 1, np.empty(0, np.uint32), "", "")

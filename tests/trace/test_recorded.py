@@ -55,6 +55,12 @@ def test_any_passes_of_a_column_have_its_values_and_their_numbers(trace: Trace) 
         assert trace.passes(p0, p1).tolist() == [p for p in range(9)[p0:p1] for _ in range(WIDTHS[p])]
 
 
+def test_a_column_of_one_chunk_is_no_copy() -> None:
+    trace = record(full_passes(WIDTHS))
+    for p0, p1 in ((None, None), (2, 7)):
+        assert np.shares_memory(trace.column("loc", p0, p1), trace.events())
+
+
 def test_any_passes_sliced_are_these_passes(trace: Trace) -> None:
     for p0, p1 in SPANS:
         part = trace.slice(p0, p1)
@@ -135,11 +141,19 @@ def test_regions_go_up_to_the_highest_that_anything_names(change: dict[str, Any]
     assert record([told]).n_regions == 8
 
 
+def test_nothing_is_named_by_what_names_nothing() -> None:
+    head = dataclasses.replace(header(), blocks=1, region_size=1, regions=np.zeros(1, np.uint32))
+    nothing = np.zeros(1, np.uint32)
+    for level in ("counts", "events", "full"):
+        assert record([one_pass(0, [], n_regions=1, remote=nothing)], level=level, head=head).n_regions == 1
+
+
 def test_a_trace_of_no_run_says_so() -> None:
     trace = Recorder("off").trace
     assert (trace.n_passes, trace.n_regions, trace.region_size, trace.state) == (0, 0, 1, "interrupted")
     assert trace.meta["files"] == []
     assert trace.header.regions.size == 0
+    assert (trace.header.blocks, trace.header.threads_per_block, trace.header.limit) == (1, 1, None)
 
 
 def test_facts_of_run_and_recording() -> None:

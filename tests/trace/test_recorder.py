@@ -18,7 +18,7 @@ import pytest
 from hvm4viz.errors import TraceError, TraceExists
 from hvm4viz.events import EVENT, PassRecord, RunEnd
 from hvm4viz.trace import Recorder, Trace, changes, open_trace, recorder, writer
-from tests.trace.records import DEFERRED, RULES, event, header, one_pass, record, wide_passes
+from tests.trace.records import DEFERRED, RULES, StandIn, event, header, one_pass, record, wide_passes
 
 WIDTHS = [1, 4, 30, 200, 0, 500, 40, 2]
 END = RunEnd("done", "", (), ())
@@ -193,6 +193,51 @@ def test_what_waits_to_become_columns_is_bounded(
     finally:
         tracemalloc.stop()
     assert most < recorder.LONGER * recorder.CHUNK_BYTES + 4096 * recorder.CHUNK_PASSES
+
+
+class Sized(StandIn):
+    """A machine whose state is as large as told."""
+
+    def __init__(self, sizes: list[int]) -> None:
+        self.sizes = iter(sizes)
+
+    def state(self) -> bytes:
+        return bytes(next(self.sizes, 0))
+
+
+@pytest.mark.parametrize("is_written", [False, True])
+def test_passes_wait_up_to_a_mebibyte_where_they_are_written_and_up_to_eight_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_written: bool
+) -> None:
+    monkeypatch.setattr(recorder, "time", type("Clock", (), {"monotonic": staticmethod(lambda: 0.0)}))
+    most = (1 if is_written else 8) << 20
+    for number, (sizes, together) in enumerate(
+        [
+            ([1000, most - 2 * 192 - 1000, 0], [3]),
+            ([1000, most - 2 * 192 - 999, 0], [2, 1]),
+            ([0, most - 192, 0], [2, 1]),
+            ([0, most - 191, 0], [1, 1, 1]),
+        ]
+    ):
+        kept = Recorder("full", path=tmp_path / f"{number}.hvt" if is_written else None)
+        kept.watch(Sized(sizes))
+        kept.begin(header())
+        for index in range(3):
+            kept.on_pass(one_pass(index, []))
+        kept.end(END)
+        assert [chunk.n_passes for chunk in kept.trace.chunks] == together
+
+
+def test_4096_passes_wait_and_no_more() -> None:
+    told = one_pass(0, [])
+    trace = record([dataclasses.replace(told, index=index) for index in range(2 * 4096 + 1)])
+    assert [chunk.n_passes for chunk in trace.chunks] == [4096, 4096, 1]
+
+
+def test_a_pass_counts_192_bytes_besides_its_events() -> None:
+    passes = list(wide_passes([1, 3, 1]))
+    size = 3 * 192 + 5 * EVENT.itemsize
+    assert [record(passes, limit_bytes=size - less).events_until for less in (0, 1)] == [3, 2]
 
 
 def test_an_interrupt_between_the_steps_of_gathering_loses_and_doubles_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
