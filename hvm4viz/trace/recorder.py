@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Final, Literal, get_args
+from typing import Final, Literal, TypeAlias, get_args
 
 import numpy as np
 
@@ -36,7 +36,7 @@ from hvm4viz.trace.trace import Trace
 from hvm4viz.trace.whole import file_path
 from hvm4viz.trace.writer import Writer
 
-Level = Literal["off", "counts", "events", "full"]
+Level: TypeAlias = Literal["off", "counts", "events", "full"]
 """How much a recorder keeps; each level holds all that the ones before it hold."""
 
 PASS_BYTES: Final = 192
@@ -127,7 +127,7 @@ class Recorder:
         self._keyframes: Keyframes | None = None
         self._machine: Watched | None = None
         self._final_state = b""
-        self._cells = Changes(np.empty(0, np.uint32))
+        self._cells = Changes(np.zeros(0, np.uint32))
         self._remote = Contents()
         # What was noted of the cells before the first pass that is in no chunk yet, by its number; while passes are
         # gathered, before the first one behind them, too: what an interrupt leaves goes with the chunks it leaves.

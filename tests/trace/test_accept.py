@@ -161,6 +161,29 @@ def test_units_are_places_among_the_files(files: tuple[tuple[str, str], ...], la
             accept.accept_header(*told(source=files, units=(0, wrong)))
 
 
+@pytest.mark.parametrize(
+    ("facts", "error"),
+    [
+        ({"region_size": (1 << 24) + 1}, ValueError),
+        ({"machine": [1]}, TypeError),
+        ({"rules": "dup_sup"}, TypeError),
+        ({"level": "everything"}, UnsupportedVersion),
+    ],
+    ids=str,
+)
+def test_a_header_that_makes_no_sense_is_refused(facts: dict[str, Any], error: type[Exception]) -> None:
+    good, metadata = told()
+    with pytest.raises(error):
+        accept.accept_header(good | facts, metadata)
+
+
+def test_a_file_has_a_name_and_a_text() -> None:
+    facts, metadata = told()
+    odd = memoryview(fmt.pack_texts(["main.hvm4", "@main = 1", "other.hvm4"]))
+    with pytest.raises(ValueError, match="shorter"):
+        accept.accept_header(facts, metadata | {fmt.FILES_KEY: odd})
+
+
 def test_an_end_is_what_the_file_says() -> None:
     lines, log = ("1", "λ\n"), ("told",)
     metadata: dict[bytes, memoryview] = {
@@ -211,6 +234,11 @@ def test_a_column_of_an_extension_type_is_named_with_what_it_claims(size: int) -
     ):
         says = accept.extension_type(pa.schema([*plain, found]))
         assert says == f"column '{name[:80]}' is of the extension type '{'e' * min(size, 80)}'"
+
+
+def test_an_extension_type_that_pyarrow_knows_is_seen_as_well() -> None:
+    known = pa.schema([("a", pa.list_(pa.fixed_shape_tensor(pa.uint8(), [2])))])
+    assert accept.extension_type(known) == "column 'a.item' is of the extension type 'arrow.fixed_shape_tensor'"
 
 
 @pytest.mark.parametrize("names", [("a",), "ab", None, {"a": 1}])

@@ -247,6 +247,13 @@ def test_a_footer_that_is_cut_is_told_from_one_of_another_length(tiny: bytes, en
         assert (trace.state, trace.n_passes) == ("damaged", 4)
 
 
+@pytest.mark.parametrize("devices", [[], ["gpu"], ["gpu", "cpu", "sim"]])
+def test_devices_are_those_of_the_header_and_of_the_passes(tmp_path: Path, devices: list[str]) -> None:
+    passes = [one_pass(p, [event(1)], device=name) for p, name in enumerate(devices)]
+    trace = record(passes, path=tmp_path / "run.hvt")
+    assert open_trace(tmp_path / "run.hvt").devices == trace.devices == tuple(dict.fromkeys(["cpu", *devices]))
+
+
 def test_a_header_with_another_checksum_is_refused() -> None:
     with pytest.raises(DamagedTrace, match="the header does not match its checksum"):
         read(hostile({b"hvm4viz.crc32": b"00000000"}))

@@ -195,6 +195,31 @@ def test_what_waits_to_become_columns_is_bounded(
     assert most < recorder.LONGER * recorder.CHUNK_BYTES + 4096 * recorder.CHUNK_PASSES
 
 
+def test_of_a_wide_table_what_changed_since_the_pass_before_is_kept() -> None:
+    kept = Recorder("counts")
+    kept.begin(header())
+    words = [1, 1, 2, 1]  # of region 3; all others stay as they are from the first pass on
+    for index, word in enumerate(words):
+        cells = np.ones(changes.WIDE, np.uint32)
+        cells[3] = word
+        kept.on_pass(one_pass(index, [], cells=cells))
+        assert len(kept.trace.chunks) == index + 1  # asking makes a chunk
+        assert len(kept._before) == 1  # nothing is kept of passes that are in chunks
+    assert np.diff(kept.trace.cells.offsets).tolist() == [changes.WIDE, 0, 1, 1]
+    assert kept.trace.cells.dense()[:, 3].tolist() == words
+
+
+def test_a_pass_waits_up_to_a_time_and_no_longer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = [0.0]
+    monkeypatch.setattr(recorder, "time", type("Clock", (), {"monotonic": staticmethod(lambda: clock[0])}))
+    monkeypatch.setattr(recorder, "FLUSH_S", 0.25)
+    kept = Recorder(path=tmp_path / "run.hvt")
+    kept.begin(header())
+    for index, (clock[0], written) in enumerate([(0.0, 0), (0.25, 0), (0.375, 3), (0.625, 3), (0.75, 5)]):
+        kept.on_pass(one_pass(index, []))
+        assert open_trace(tmp_path / "run.hvt").n_passes == written
+
+
 class Sized(StandIn):
     """A machine whose state is as large as told."""
 

@@ -16,7 +16,7 @@ import pytest
 
 from hvm4viz.errors import TraceError, TraceExists
 from hvm4viz.events import RunEnd
-from hvm4viz.trace import Recorder, open_trace, recorder, whole, writer
+from hvm4viz.trace import Recorder, Trace, columns, open_trace, recorder, whole, writer
 from hvm4viz.trace import format as fmt
 from tests.trace.records import StandIn, full_passes, header, record, wide_passes
 
@@ -56,6 +56,58 @@ def test_saving_puts_small_chunks_together(tmp_path: Path, monkeypatch: pytest.M
     opened = open_trace(trace.save(tmp_path / "run.hvt"))
     assert len(opened.chunks) == 1
     assert opened.digest() == trace.digest()
+
+
+def test_chunks_are_put_together_up_to_four_mebibytes(tmp_path: Path) -> None:
+    (chunk,) = record(full_passes([1]), level="full").chunks
+    room = (1 << 20) - chunk.nbytes
+    state = columns.Ragged(np.array([0, room]), np.zeros(room, columns.STATE))
+    parts = [dataclasses.replace(chunk, first=p, tables={**chunk.tables, "state": state}) for p in range(9)]
+    trace = Trace(header(), None, tuple(parts), level="full", devices=("cpu",))
+    opened = open_trace(trace.save(tmp_path / "run.hvt"))
+    assert [part.n_passes for part in opened.chunks] == [4, 4, 1]
+
+
+def test_small_parts_of_a_batch_are_written_together_and_large_ones_as_they_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sizes = [5, 65_535, 65_536, 1, 2, 70_000, 65_536, 3]
+    parts = [bytes([number]) * size for number, size in enumerate(sizes)]
+    written: list[int] = []
+    real = os.write
+
+    def noted(file: int, data: bytes) -> int:
+        written.append(len(data))
+        return real(file, data)
+
+    sink = writer._Sink(tmp_path / "run.hvt")
+    monkeypatch.setattr(writer.os, "write", noted)
+    assert [sink.write(part) for part in parts] == sizes
+    assert written == []
+    sink.flush_batch(sync=False)
+    sink.abandon()
+    assert written == [65_540, 65_536, 3, 70_000, 65_536, 3]
+    assert (tmp_path / "run.hvt").read_bytes() == b"".join(parts)
+
+
+@pytest.mark.parametrize("is_gone", [False, True])
+def test_a_file_that_cannot_be_begun_is_let_go_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_gone: bool
+) -> None:
+    path = tmp_path / "run.hvt"
+    made: list[writer._Sink] = []
+
+    def stopped(sink: writer._Sink, *_: object) -> None:
+        made.append(sink)
+        if is_gone:  # somebody has removed it meanwhile
+            path.unlink()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(writer.pa.ipc, "new_file", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        writer.Writer(path, header(), "events")
+    assert [sink.closed for sink in made] == [True]
+    assert names(tmp_path) == []
 
 
 @pytest.mark.parametrize(
