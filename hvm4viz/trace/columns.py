@@ -190,8 +190,6 @@ def merge(chunks: Iterable[Chunk], bytes_max: int) -> Iterator[Chunk]:
 
 
 def _merged(chunks: list[Chunk]) -> Chunk:
-    if len(chunks) == 1:
-        return chunks[0]
     names = chunks[0].tables
     tables = {name: join((chunk.tables[name] for chunk in chunks), ALL_TABLES[name]) for name in names}
     return Chunk(chunks[0].first, chunks[0].kept, np.concatenate([chunk.rows for chunk in chunks]), tables)

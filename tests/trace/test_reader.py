@@ -254,6 +254,13 @@ def test_devices_are_those_of_the_header_and_of_the_passes(tmp_path: Path, devic
     assert open_trace(tmp_path / "run.hvt").devices == trace.devices == tuple(dict.fromkeys(["cpu", *devices]))
 
 
+def test_a_source_that_was_changed_is_noticed_in_a_file_without_an_end(tiny: bytes, ends: list[int]) -> None:
+    cut = tiny[: ends[2]]
+    assert cut.count(b"#Pair{1, 2}") == 1
+    with pytest.raises(DamagedTrace, match="the values do not match their checksum"):
+        read(cut.replace(b"#Pair{1, 2}", b"#Pair{1, 3}"))
+
+
 def test_a_header_with_another_checksum_is_refused() -> None:
     with pytest.raises(DamagedTrace, match="the header does not match its checksum"):
         read(hostile({b"hvm4viz.crc32": b"00000000"}))

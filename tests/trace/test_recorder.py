@@ -220,6 +220,34 @@ def test_a_pass_waits_up_to_a_time_and_no_longer(tmp_path: Path, monkeypatch: py
         assert open_trace(tmp_path / "run.hvt").n_passes == written
 
 
+@pytest.mark.parametrize(("level", "together"), [("counts", [2, 1, 1]), ("events", [4])])
+def test_events_that_are_not_kept_are_counted_soon(
+    monkeypatch: pytest.MonkeyPatch, level: Any, together: list[int]
+) -> None:
+    monkeypatch.setattr(recorder, "CHUNK_BYTES", 3000)
+    trace = record(wide_passes([5, 5, 300, 5]), level=level)
+    assert [chunk.n_passes for chunk in trace.chunks] == together
+
+
+def test_after_an_interrupt_in_the_middle_of_writing_nothing_is_written_any_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = Recorder(path=tmp_path / "run.hvt", sync=True)
+    kept.begin(header())
+    passes = list(wide_passes([3, 3, 3, 3]))
+    kept.on_pass(passes[0])
+    with monkeypatch.context() as patch:
+        patch.setattr(writer.os, "write", FullDisk(0, "interrupt"))
+        with pytest.raises(KeyboardInterrupt):
+            kept.on_pass(passes[1])
+    for told in passes[2:]:
+        kept.on_pass(told)
+    kept.end(END)
+    assert kept.failure is None
+    assert kept.trace.n_passes == 4
+    assert open_trace(tmp_path / "run.hvt").n_passes == 1
+
+
 class Sized(StandIn):
     """A machine whose state is as large as told."""
 
