@@ -143,12 +143,14 @@ def nbytes_of(part: Part) -> int:
 
 def _joined(parts: list[Part]) -> Part:
     """Put parts behind each other: where they lie so in one array, by naming that stretch of it."""
-    if len(parts) < 2:
-        return parts[0] if parts else b""
-    first = parts[0]
+    if not parts:
+        return b""
+    first, *rest = parts
+    if not rest:
+        return first
     if isinstance(first, np.ndarray) and isinstance(first.base, np.ndarray):
-        base, at = first.base, _address(first)
-        for part in parts:
+        base, at = first.base, _address(first) + first.nbytes
+        for part in rest:
             if not isinstance(part, np.ndarray) or part.base is not base or _address(part) != at:
                 break
             at += part.nbytes

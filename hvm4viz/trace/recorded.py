@@ -327,7 +327,7 @@ class Recorded:
             values.records(dtype, int(offsets[0]), int(offsets[-1]))
             for _, offsets, values in self.parts(start, stop, table=table)
         ]
-        return locked(found[0] if len(found) == 1 else np.concatenate([np.empty(0, dtype), *found]))
+        return locked(_behind(found, dtype))
 
     def events(
         self, p0: int | None = None, p1: int | None = None, *, kind: str | None = None, region: int | None = None
@@ -391,8 +391,7 @@ class Recorded:
         index = slice(p0, p1).indices(self.n_passes)
         self.need_events("events")
         parts = [table.column(name, int(offsets[0]), int(offsets[-1])) for _, offsets, table in self.parts(*index[:2])]
-        found = parts[0] if len(parts) == 1 else np.concatenate([np.empty(0, EVENT[name]), *parts])
-        return found.astype(EVENT[name], copy=False)  # files keep some fields in fewer bytes
+        return _behind(parts, EVENT[name]).astype(EVENT[name], copy=False)  # files keep some fields in fewer bytes
 
     def passes(self, p0: int | None = None, p1: int | None = None) -> NDArray[np.int64]:
         """Return the pass of each event that ``events(p0, p1)`` returns."""
@@ -429,6 +428,12 @@ def locked(array: NDArray[Any]) -> NDArray[Any]:
     """Make an array read-only."""
     array.flags.writeable = False
     return array
+
+
+def _behind(parts: list[NDArray[Any]], dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Put arrays behind each other; one alone stays where it is."""
+    first, *rest = parts or [np.empty(0, dtype)]
+    return np.concatenate([first, *rest]) if rest else first
 
 
 def _no_header() -> RunHeader:

@@ -60,3 +60,28 @@ def test_rows_of_bytes_and_rows_of_columns_are_joined_alike(lengths: list[int]) 
         assert joined.n_values == sum(lengths)
         assert joined.rows().tolist() == [row for row, n in enumerate(lengths) for _ in range(n)]
         assert joined.nbytes == joined.offsets.nbytes + sum(map(len, rows))
+
+
+def test_records_that_lie_behind_each_other_are_not_copied() -> None:
+    given = ALL_TABLES["given"]
+    base = np.arange(20, dtype=np.uint32).view(given)
+    alone = base.copy()
+    for parts, is_shared in (
+        ([base[2:5], base[5:6], base[6:9]], True),
+        ([base[2:5], base[5:5], base[5:6]], True),
+        ([base[3:7]], True),
+        ([base[2:5], base[6:9]], False),
+        ([base[5:6], base[2:5]], False),
+        ([base[2:5], base[5:6].tobytes()], False),
+        ([base[2:5].tobytes(), base[5:6]], False),
+        ([base[2:5], alone[5:6]], False),
+        ([alone], True),
+        ([alone, base[:2]], False),
+    ):
+        joined = from_parts(parts, given)
+        values = joined.records(given)
+        assert values.tobytes() == b"".join(part if isinstance(part, bytes) else part.tobytes() for part in parts)
+        assert np.diff(joined.offsets).tolist() == [
+            len(part) // (8 if isinstance(part, bytes) else 1) for part in parts
+        ]
+        assert (np.shares_memory(values, base) or np.shares_memory(values, alone)) == is_shared

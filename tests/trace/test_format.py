@@ -108,6 +108,24 @@ def test_sums_by_pass_stay_right_where_a_pass_takes_several_rows(
     assert np.array_equal(opened.rows, trace.rows)
 
 
+@pytest.mark.parametrize(
+    ("widths", "sizes"),
+    [([0], [0]), ([3], [3]), ([4], [4]), ([5], [4, 1]), ([8], [4, 4]), ([9], [4, 4, 1]), ([2, 5], [7]), ([9, 0], [9])],
+    ids=str,
+)
+def test_only_a_pass_alone_takes_several_batches(
+    widths: list[int], sizes: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fmt, "EVENTS_PER_BATCH_MAX", 4)
+    (chunk,) = record(wide_passes(widths)).chunks
+    batches = list(fmt.to_batches(chunk, fmt.schema("events", 8)))
+    assert [len(batch.column("events").values) for batch, _ in batches] == sizes
+    assert [(facts["part"], facts["parts"]) for _, facts in batches] == [(n, len(sizes)) for n in range(len(sizes))]
+    assert [int(batch.column("frontier").to_numpy().sum()) for batch, _ in batches] == [sum(widths)] + [0] * (
+        len(sizes) - 1
+    )
+
+
 def test_names_and_texts_take_as_many_bytes_as_they_have() -> None:
     for value in ({"name": "λ→∀"}, {"lone": "\ud800"}, {"nested": [1, None, {"a": "é"}]}):
         text = fmt.to_json(value)
