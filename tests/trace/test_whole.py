@@ -40,6 +40,8 @@ def test_a_file_is_replaced_only_where_that_was_asked_for(tmp_path: Path) -> Non
     path = write_whole(tmp_path / "a.txt", "old")
     with pytest.raises(TraceExists, match=f"{path}: a file of that name is already there; .*overwrite=True"):
         write_whole(path, "new")
+    with pytest.raises(TraceExists), whole_file(path):
+        pytest.fail("work for nothing")
     assert path.read_text() == "old"
     write_whole(path, "new", overwrite=True)
     assert path.read_text() == "new"
@@ -117,12 +119,17 @@ def test_what_a_folder_holds_is_copied_and_may_be_changed(tmp_path: Path) -> Non
     source, other = tmp_path / "source", tmp_path / "other"
     for folder in (source / "in/deep", other):
         folder.mkdir(parents=True)
-    for path, text in ((source / "a.txt", "a"), (source / "in/deep/b.txt", "b"), (other / "c.txt", "c")):
+    for path, text in (
+        (source / "a.txt", "a"),
+        (source / "in/deep/b.txt", "b"),
+        (source / "in/deep/d.txt", "d"),
+        (other / "c.txt", "c"),
+    ):
         path.write_text(text)
         path.chmod(0o400)
     target = tmp_path / "copy"
     assert copy_whole({source: ".", other: "programs"}, target, what="notebooks") == target
-    assert names(target) == ["a.txt", "in", "in/deep", "in/deep/b.txt", "programs", "programs/c.txt"]
+    assert names(target) == ["a.txt", "in", "in/deep", "in/deep/b.txt", "in/deep/d.txt", "programs", "programs/c.txt"]
     for name, text in (("a.txt", "a"), ("in/deep/b.txt", "b"), ("programs/c.txt", "c")):
         assert (target / name).read_text() == text
         assert (target / name).stat().st_mode & 0o200
@@ -130,6 +137,15 @@ def test_what_a_folder_holds_is_copied_and_may_be_changed(tmp_path: Path) -> Non
         copy_whole({other: "."}, target, what="notebooks")
     assert (target / "a.txt").read_text() == "a"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["copy", "other", "source"]
+
+
+def test_a_copy_that_does_not_reach_the_disk_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "source").mkdir()
+    (tmp_path / "source/a.txt").write_text("a")
+    monkeypatch.setattr(whole.os, "fsync", failing(errno.EIO))
+    with pytest.raises(TraceError, match="copy: the pages cannot be copied here: no luck"):
+        copy_whole({tmp_path / "source": "."}, tmp_path / "copy", what="pages")
+    assert names(tmp_path) == ["source", "source/a.txt"]
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EFBIG, None, errno.EACCES])
