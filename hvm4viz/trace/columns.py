@@ -192,9 +192,9 @@ def merge(chunks: Iterable[Chunk], bytes_max: int) -> Iterator[Chunk]:
 
 
 def _merged(chunks: list[Chunk]) -> Chunk:
-    names = chunks[0].tables
-    tables = {name: join((chunk.tables[name] for chunk in chunks), ALL_TABLES[name]) for name in names}
-    return Chunk(chunks[0].first, chunks[0].kept, np.concatenate([chunk.rows for chunk in chunks]), tables)
+    first = chunks[0]
+    tables = {name: join((chunk.tables[name] for chunk in chunks), ALL_TABLES[name]) for name in first.tables}
+    return Chunk(first.first, first.kept, np.concatenate([chunk.rows for chunk in chunks]), tables)
 
 
 def records(dtype: np.dtype[np.void], **columns: NDArray[Any]) -> NDArray[np.void]:

@@ -237,6 +237,13 @@ def test_as_many_lines_are_kept_as_fit_each_with_its_end(
     assert opened.digest() == kept.trace.digest()
 
 
+def test_sixteen_mebi_characters_of_lines_are_kept() -> None:
+    most = (16 << 20) - 1  # and the end of the line
+    for more in (0, 1):
+        lines = ("x" * (most - 2 + more), "y")
+        assert len(writer._within(lines, writer.LINES_CHARS_MAX)) == 2 - more
+
+
 def test_a_recording_that_holds_too_much_of_one_thing_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     head = dataclasses.replace(header(), heap=np.ones(60, np.uint64))
     packed = 8 * 60 * 4 // 3  # base64
