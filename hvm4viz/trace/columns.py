@@ -168,7 +168,8 @@ def join(tables: Iterable[Ragged], dtype: np.dtype[np.void]) -> Ragged:
     """Put tables of consecutive passes behind each other."""
     parts = tuple(tables)
     if len(parts) == 1:
-        return parts[0]
+        (only,) = parts
+        return only
     lengths = [np.diff(part.offsets) for part in parts]
     offsets = np.zeros(sum(length.size for length in lengths) + 1, np.int64)
     if not parts:
@@ -224,8 +225,8 @@ def count_pairs(events: Ragged, region_size: int) -> Ragged:
     homes = events.column("loc")[at].astype(np.uint64) // np.uint64(region_size)
     owners = events.column("slot")[at].astype(np.uint64) // np.uint64(region_size)
     pairs, place = np.unique(homes << np.uint64(32) | owners, return_inverse=True)
-    found, counts = np.unique(rows * max(pairs.size, 1) + place, return_counts=True)
-    rows, place = np.divmod(found, max(pairs.size, 1))
+    found, counts = np.unique(rows * pairs.size + place, return_counts=True)
+    rows, place = np.divmod(found, pairs.size)
     pairs = pairs[place]
     values = records(TABLES["pairs"], home=pairs >> np.uint64(32), owner=pairs & np.uint64(0xFFFFFFFF), count=counts)
     return ragged(rows, n_rows, values)

@@ -126,6 +126,24 @@ def test_only_a_pass_alone_takes_several_batches(
     )
 
 
+def test_rows_are_the_passes_that_the_metadata_names() -> None:
+    (chunk,) = record(wide_passes([1, 2, 3])).chunks
+    ((batch, facts),) = fmt.to_batches(chunk, fmt.schema("events", 8))
+    assert fmt.from_batch(batch, facts).n_passes == 3
+    others = pa.record_batch([pa.array([0, 2, 1], pa.uint32()), *batch.columns[1:]], schema=batch.schema)
+    for wrong, says in ((batch, {"rows": 4}), (batch, {"rows": 2}), (batch, {"first": 1}), (others, {})):
+        with pytest.raises(ValueError, match="the rows are not the passes that the metadata names"):
+            fmt.from_batch(wrong, facts | says)
+
+
+def test_arrays_come_back_and_what_is_no_base64_is_refused() -> None:
+    for array in (np.arange(5, dtype=">u4"), np.arange(6, dtype=np.uint64)[::2], np.zeros(0, np.uint8)):
+        assert fmt.unpack_array(fmt.pack_array(array), array.dtype.newbyteorder("<").str).tolist() == array.tolist()
+    for packed in (b"AAAA!", b"AAA", b"AA AA"):
+        with pytest.raises(ValueError, match=r"."):
+            fmt.unpack_array(packed, "u1")
+
+
 def test_names_and_texts_take_as_many_bytes_as_they_have() -> None:
     for value in ({"name": "λ→∀"}, {"lone": "\ud800"}, {"nested": [1, None, {"a": "é"}]}):
         text = fmt.to_json(value)
