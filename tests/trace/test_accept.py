@@ -58,9 +58,9 @@ def one_chunk(device: int = 0, n_given: int = 0, **tables: Ragged) -> Chunk:
     ],
 )
 def test_every_number_has_its_bound(table: str, name: str, bound: int) -> None:
-    accept.Bounds(header()).accept(one_chunk(**{table: one_value(table, **{name: bound - 1})}), 1)
+    accept.Bounds(header()).accept(one_chunk(0, 0, **{table: one_value(table, **{name: bound - 1})}), 1)
     with pytest.raises(ValueError, match=rf"{table}: {name} {bound:,} is not below {bound:,}"):
-        accept.Bounds(header()).accept(one_chunk(**{table: one_value(table, **{name: bound})}), 1)
+        accept.Bounds(header()).accept(one_chunk(0, 0, **{table: one_value(table, **{name: bound})}), 1)
 
 
 def test_regions_that_were_given_count_from_their_chunk_on() -> None:

@@ -165,6 +165,11 @@ def test_there_is_none_of_a_cut_trace() -> None:
         run(limit_bytes=7000).digest()
 
 
+def test_there_is_none_of_the_last_passes_alone() -> None:
+    with pytest.raises(TraceError, match="no digest: 2 passes before the first one are not in this recording"):
+        run().slice(2).digest()
+
+
 def test_there_is_none_before_the_end() -> None:
     kept = recorder.Recorder()
     kept.begin(header())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 import re
 from pathlib import Path
 from typing import Any
@@ -210,11 +209,3 @@ def test_a_region_counts_from_the_pass_that_gave_it(tmp_path: Path, monkeypatch:
 
     assert state([used(0, 7, ((8, 0), (9, 1))), used(1, 9), used(2, 8, ((10, 0),)), used(3, 10)]) == ("complete", 4)
     assert state([used(0, 7, ((8, 0),)), used(1, 9)]) == ("damaged", 1)
-
-
-def test_a_new_file_may_be_read_and_written_as_any_other_of_the_user(tmp_path: Path) -> None:
-    if os.name == "nt":
-        pytest.skip("there are no such permissions")
-    record(wide_passes([1]), path=tmp_path / "run.hvt")
-    (tmp_path / "other").write_bytes(b"")
-    assert (tmp_path / "run.hvt").stat().st_mode == (tmp_path / "other").stat().st_mode

@@ -13,7 +13,7 @@ from hvm4viz.events import DELTA, EVENT, OP, OPERATIONS, OUTCOMES, RunEnd
 from hvm4viz.settings import Machine
 from hvm4viz.trace import Recorder, Trace, recorder
 from hvm4viz.trace.columns import ALL_TABLES
-from tests.trace.records import DEFERRED, TAKE, StandIn, event, full_passes, header, one_pass, record
+from tests.trace.records import CONTENDED, DEFERRED, TAKE, StandIn, event, full_passes, header, one_pass, record
 
 WIDTHS = [3, 1, 4, 0, 5, 2, 6, 5, 3]
 
@@ -154,6 +154,35 @@ def test_a_trace_of_no_run_says_so() -> None:
     assert trace.meta["files"] == []
     assert trace.header.regions.size == 0
     assert (trace.header.blocks, trace.header.threads_per_block, trace.header.limit) == (1, 1, None)
+
+
+def test_a_recording_says_of_itself_how_much_it_holds() -> None:
+    passes = [one_pass(p, [event(1)] * (3 if p < 2 else 1)) for p in range(3)]
+    whole, cut = record(passes), record(passes, limit_bytes=2 * 192 + 6 * EVENT.itemsize)
+    counts, early = record(passes, level="counts"), whole.slice(0, 1)
+    assert (whole.complete, cut.complete, early.complete) == (True, True, False)
+    assert (whole.is_cut, cut.is_cut, counts.is_cut, record([], level="off").is_cut) == (False, True, False, False)
+    assert (whole.events_until, cut.events_until, counts.events_until) == (3, 2, 0)
+    assert (whole.dropped, cut.dropped, counts.dropped) == (0, 1, 7)
+    assert repr(whole) == f"<Trace of 3 passes, 7 events, level events, complete, {whole.nbytes:,} bytes>"
+    assert repr(cut).endswith(", complete, " + f"{cut.nbytes:,} bytes, events of passes from 2 on not kept>")
+    assert whole.nbytes == sum(chunk.nbytes for chunk in whole.chunks) > 0
+    for level in ("counts", "events", "full"):
+        told = record(passes, level=level).schema  # type: ignore[arg-type]
+        assert told.names[0] == "pass"
+        assert ("deltas" in told.names) == (level == "full")
+        assert str(told.field("events").type.value_type.field("thread").type) == "uint16"
+
+
+def test_columns_of_one_value_a_pass(trace: Trace) -> None:
+    told = full_passes(WIDTHS)
+    for name in ("parked", "device_ns", "host_ns", "interactions", "longest"):
+        assert getattr(trace, name).tolist() == [getattr(each, name) for each in told]
+    assert trace.frontier_sizes.tolist() == WIDTHS
+    for name, code in (("deferral", DEFERRED), ("contention", CONTENDED)):
+        counts = [int((each.events["outcome"] == code).sum()) for each in told]
+        assert getattr(trace, f"{name}_sizes").tolist() == counts
+        assert getattr(trace, f"n_{name}s") == sum(counts)
 
 
 def test_facts_of_run_and_recording() -> None:
