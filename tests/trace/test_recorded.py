@@ -105,6 +105,10 @@ def test_regions_given_by_pass_and_region(trace: Trace) -> None:
             at_first = region % 4 if region < 64 else None
             assert trace.owner(region, p) == (owners[-1] if owners else at_first)
     assert trace.owner(-1, 0) is None
+    assert [trace.owner(0, p - 9) for p in range(9)] == [trace.owner(0, p) for p in range(9)]
+    for p in (9, -10):
+        with pytest.raises(IndexError, match="passes 0 to 8"):
+            trace.owner(0, p)
 
 
 def test_sizes_are_those_of_the_passes(trace: Trace) -> None:
