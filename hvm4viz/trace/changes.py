@@ -78,6 +78,11 @@ class Contents:
         return at, table[at]
 
 
+def bytes_of_wide(noted: Noted) -> int:
+    """Return how many bytes are kept of a wide table; none of a narrow one, of which a pass has no more than a KiB."""
+    return 0 if isinstance(noted, bytes) else noted[0].nbytes + noted[1].nbytes
+
+
 def changes(noted: Sequence[Noted], before: Noted, dtype: np.dtype[np.void]) -> Ragged:
     """Return as records (region, word) what each pass changed.
 

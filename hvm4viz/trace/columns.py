@@ -143,12 +143,14 @@ def nbytes_of(part: Part) -> int:
 
 def _joined(parts: list[Part]) -> Part:
     """Put parts behind each other: where they lie so in one array, by naming that stretch of it."""
-    if len(parts) < 2:
-        return parts[0] if parts else b""
-    first = parts[0]
+    if not parts:
+        return b""
+    first, *rest = parts
+    if not rest:
+        return first
     if isinstance(first, np.ndarray) and isinstance(first.base, np.ndarray):
-        base, at = first.base, _address(first)
-        for part in parts:
+        base, at = first.base, _address(first) + first.nbytes
+        for part in rest:
             if not isinstance(part, np.ndarray) or part.base is not base or _address(part) != at:
                 break
             at += part.nbytes
@@ -166,7 +168,8 @@ def join(tables: Iterable[Ragged], dtype: np.dtype[np.void]) -> Ragged:
     """Put tables of consecutive passes behind each other."""
     parts = tuple(tables)
     if len(parts) == 1:
-        return parts[0]
+        (only,) = parts
+        return only
     lengths = [np.diff(part.offsets) for part in parts]
     offsets = np.zeros(sum(length.size for length in lengths) + 1, np.int64)
     if not parts:
@@ -190,11 +193,9 @@ def merge(chunks: Iterable[Chunk], bytes_max: int) -> Iterator[Chunk]:
 
 
 def _merged(chunks: list[Chunk]) -> Chunk:
-    if len(chunks) == 1:
-        return chunks[0]
-    names = chunks[0].tables
-    tables = {name: join((chunk.tables[name] for chunk in chunks), ALL_TABLES[name]) for name in names}
-    return Chunk(chunks[0].first, chunks[0].kept, np.concatenate([chunk.rows for chunk in chunks]), tables)
+    first = chunks[0]
+    tables = {name: join((chunk.tables[name] for chunk in chunks), ALL_TABLES[name]) for name in first.tables}
+    return Chunk(first.first, first.kept, np.concatenate([chunk.rows for chunk in chunks]), tables)
 
 
 def records(dtype: np.dtype[np.void], **columns: NDArray[Any]) -> NDArray[np.void]:
@@ -224,8 +225,8 @@ def count_pairs(events: Ragged, region_size: int) -> Ragged:
     homes = events.column("loc")[at].astype(np.uint64) // np.uint64(region_size)
     owners = events.column("slot")[at].astype(np.uint64) // np.uint64(region_size)
     pairs, place = np.unique(homes << np.uint64(32) | owners, return_inverse=True)
-    found, counts = np.unique(rows * max(pairs.size, 1) + place, return_counts=True)
-    rows, place = np.divmod(found, max(pairs.size, 1))
+    found, counts = np.unique(rows * pairs.size + place, return_counts=True)
+    rows, place = np.divmod(found, pairs.size)
     pairs = pairs[place]
     values = records(TABLES["pairs"], home=pairs >> np.uint64(32), owner=pairs & np.uint64(0xFFFFFFFF), count=counts)
     return ragged(rows, n_rows, values)

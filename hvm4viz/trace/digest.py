@@ -40,14 +40,14 @@ LIMIT_MAX: Final = (1 << 63) - 1
 STEP_EVENTS: Final = 1 << 14
 """Events hashed at a time: they stay in the processor's cache."""
 
-_NAMES = np.array(
+_NAMES: Final = np.array(
     [outcome.encode().ljust(NAME_BYTES, b"\0") + reason.encode().ljust(NAME_BYTES, b"\0")
      for outcome in OUTCOMES for reason in REASONS],
     f"V{2 * NAME_BYTES}",
 )  # fmt: skip
-_UNORDERED = {"dup": "atomic", "owner_unit": "block", "visibility": "live"}
-_STOPPED_BY_TIME = ("timeout", "interrupted")
-_PLACES = ("heap", "memory")
+_UNORDERED: Final = {"dup": "atomic", "owner_unit": "block", "visibility": "live"}
+_STOPPED_BY_TIME: Final = ("timeout", "interrupted")
+_PLACES: Final = ("heap", "memory")
 
 
 def is_ordered(header: RunHeader, status: str) -> bool:

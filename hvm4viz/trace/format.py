@@ -165,8 +165,7 @@ def to_batches(chunk: Chunk, columns: Any) -> Iterator[tuple[Any, dict[str, Any]
     """Turn a chunk into Arrow batches of these columns, each with its part of the metadata."""
     most = FULL_PER_BATCH_MAX if "deltas" in chunk.tables else EVENTS_PER_BATCH_MAX
     longest = max(chunk.tables[name].n_values for name in LONG_TABLES if name in chunk.tables)
-    is_one = chunk.n_passes > 1 or longest <= most
-    n_parts = 1 if is_one else -(-longest // most)
+    n_parts = max(-(-longest // most), 1) if chunk.n_passes == 1 else 1
     for part in range(n_parts):
         facts = {
             "kind": "passes",
@@ -176,7 +175,7 @@ def to_batches(chunk: Chunk, columns: Any) -> Iterator[tuple[Any, dict[str, Any]
             "part": part,
             "parts": n_parts,
         }
-        bounds = (0, longest) if is_one else (part * most, (part + 1) * most)
+        bounds = (part * most, (part + 1) * most) if n_parts > 1 else (0, longest)
         yield _to_batch(chunk, columns, bounds, with_counts=part == 0), facts
 
 

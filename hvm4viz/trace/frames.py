@@ -53,10 +53,10 @@ def read_frame(data: memoryview, start: int, *, metadata_max: int, body_max: int
     if bytes(data[start : start + 4]) != CONTINUATION:
         raise BadFrame("no frame starts here")
     size = _int(data, start + 4, "<i")
+    if not 0 <= size <= metadata_max:
+        raise BadFrame(f"metadata of {size:,} bytes, {metadata_max:,} are allowed")
     if size == 0:
         return None
-    if not 0 < size <= metadata_max:
-        raise BadFrame(f"metadata of {size:,} bytes, {metadata_max:,} are allowed")
     body = start + 8 + size
     if body > len(data):
         raise TornFrame(f"metadata of {size:,} bytes, {len(data) - start - 8:,} are there")
@@ -114,7 +114,7 @@ class _Table:
         count = _int(self.data, vector, "<I")
         if count > count_max:
             raise BadFrame(f"a list of {count:,}, {count_max:,} are allowed")
-        places = range(vector + 4, vector + 4 + 4 * count, 4)
+        places = [vector + 4 * (1 + number) for number in range(count)]
         return [_Table(self.data, place + _int(self.data, place, "<I")) for place in places]
 
     def text(self, field: int) -> memoryview:
@@ -132,6 +132,7 @@ def _int(data: memoryview, at: int, code: str) -> int:
     if at < 0:
         raise BadFrame("a place before the frame")
     try:
-        return struct.unpack_from(code, data, at)[0]
+        (value,) = struct.unpack_from(code, data, at)
     except struct.error:
         raise BadFrame("a place after the frame") from None
+    return value

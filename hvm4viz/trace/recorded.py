@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
 from functools import cached_property
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +17,6 @@ from hvm4viz.trace.sparse import Sparse, Steps, check_pass
 
 State = Literal["complete", "interrupted", "damaged"]
 """``complete``: up to the end of the run; ``interrupted``: a whole prefix; ``damaged``: bad bytes behind one."""
-
-NO_HEADER: Final = RunHeader((), "", "snf", None, {}, (), 1, 1, 1, np.zeros(0, np.uint32), "", "")
 
 
 class Recorded:
@@ -56,7 +54,7 @@ class Recorded:
         lines_cut: bool = False,
         final_state: bytes = b"",
     ) -> None:
-        self.header = header or NO_HEADER
+        self.header = header or _no_header()
         self.end = end
         self.level = level
         self.devices = devices
@@ -329,7 +327,7 @@ class Recorded:
             values.records(dtype, int(offsets[0]), int(offsets[-1]))
             for _, offsets, values in self.parts(start, stop, table=table)
         ]
-        return locked(found[0] if len(found) == 1 else np.concatenate([np.empty(0, dtype), *found]))
+        return locked(_behind(found, dtype))
 
     def events(
         self, p0: int | None = None, p1: int | None = None, *, kind: str | None = None, region: int | None = None
@@ -393,8 +391,7 @@ class Recorded:
         index = slice(p0, p1).indices(self.n_passes)
         self.need_events("events")
         parts = [table.column(name, int(offsets[0]), int(offsets[-1])) for _, offsets, table in self.parts(*index[:2])]
-        found = parts[0] if len(parts) == 1 else np.concatenate([np.empty(0, EVENT[name]), *parts])
-        return found.astype(EVENT[name], copy=False)  # files keep some fields in fewer bytes
+        return _behind(parts, EVENT[name]).astype(EVENT[name], copy=False)  # files keep some fields in fewer bytes
 
     def passes(self, p0: int | None = None, p1: int | None = None) -> NDArray[np.int64]:
         """Return the pass of each event that ``events(p0, p1)`` returns."""
@@ -431,3 +428,14 @@ def locked(array: NDArray[Any]) -> NDArray[Any]:
     """Make an array read-only."""
     array.flags.writeable = False
     return array
+
+
+def _behind(parts: list[NDArray[Any]], dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Put arrays behind each other; one alone stays where it is."""
+    first, *rest = parts or [np.empty(0, dtype)]
+    return np.concatenate([first, *rest]) if rest else first
+
+
+def _no_header() -> RunHeader:
+    """Return what is said of a run that has not begun."""
+    return RunHeader((), "", "snf", None, {}, (), 1, 1, 1, np.empty(0, np.uint32), "", "")

@@ -6,14 +6,14 @@ import time
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Final, Literal, get_args
+from typing import Final, Literal, TypeAlias, get_args
 
 import numpy as np
 
 from hvm4viz.errors import TraceError
 from hvm4viz.events import EVENT, RESUMABLE, PassRecord, RunEnd, RunHeader
 from hvm4viz.settings import parse_size
-from hvm4viz.trace.changes import Changes, Contents, Noted, changes, contents
+from hvm4viz.trace.changes import Changes, Contents, Noted, bytes_of_wide, changes, contents
 from hvm4viz.trace.columns import (
     ALL_TABLES,
     FULL_TABLES,
@@ -36,7 +36,7 @@ from hvm4viz.trace.trace import Trace
 from hvm4viz.trace.whole import file_path
 from hvm4viz.trace.writer import Writer
 
-Level = Literal["off", "counts", "events", "full"]
+Level: TypeAlias = Literal["off", "counts", "events", "full"]
 """How much a recorder keeps; each level holds all that the ones before it hold."""
 
 PASS_BYTES: Final = 192
@@ -49,7 +49,8 @@ LONGER: Final = 8
 """How much more is pending where nothing is written: gathering has a price of its own."""
 
 CHUNK_PASSES: Final = 4096
-"""Pending passes at which they are gathered into a chunk (and written)."""
+"""Pending passes at which they are gathered into a chunk (and written): what no byte is counted of, such as narrow
+tables, takes a few KiB a pass."""
 
 FLUSH_S: Final = 0.2
 """Longest that a pass nobody was told of waits for the next one before both are written, in seconds."""
@@ -126,7 +127,7 @@ class Recorder:
         self._keyframes: Keyframes | None = None
         self._machine: Watched | None = None
         self._final_state = b""
-        self._cells = Changes(np.empty(0, np.uint32))
+        self._cells = Changes(np.zeros(0, np.uint32))
         self._remote = Contents()
         # What was noted of the cells before the first pass that is in no chunk yet, by its number; while passes are
         # gathered, before the first one behind them, too: what an interrupt leaves goes with the chunks it leaves.
@@ -177,7 +178,7 @@ class Recorder:
         device = self._devices.get(record.device)
         if device is None:
             device = self._devices.setdefault(record.device, len(self._devices))
-        events, cells = record.events, self._cells.note(record.cells)
+        events, cells, remote = record.events, self._cells.note(record.cells), self._remote.note(record.remote)
         size, more = events.nbytes + PASS_BYTES, None
         if self._keep:
             more = self._more(record) if self.level == "full" else None
@@ -194,7 +195,7 @@ class Recorder:
             (
                 record.index,
                 cells,
-                self._remote.note(record.remote),
+                remote,
                 record.rules.tobytes(),
                 events.tobytes() if self._keep or not is_large else np.ascontiguousarray(events),
                 record.given,
@@ -209,7 +210,7 @@ class Recorder:
             )
         )
         self._cells.take(cells)
-        self._pending_bytes += size
+        self._pending_bytes += size + bytes_of_wide(cells) + bytes_of_wide(remote)
         if self._keep:
             self._bytes += size
         if (

@@ -60,7 +60,7 @@ class Sparse:
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:  # noqa: FBT001
         """Let NumPy take it as the dense table."""
-        return self.dense().astype(dtype or np.int64, copy=False)
+        return np.asarray(self.dense(), dtype)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,7 @@ class Steps:
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:  # noqa: FBT001
         """Let NumPy take it as the dense table."""
-        return self.dense().astype(dtype or np.int64, copy=False)
+        return np.asarray(self.dense(), dtype)
 
 
 def check_pass(p: int, n_passes: int) -> int:

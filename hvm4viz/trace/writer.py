@@ -179,7 +179,7 @@ class _Sink:
         self.written = 0
         self.pending_bytes = 0
         self.crc = 0
-        self._next_crc = 0
+        """Checksum of all that was written; of no use once writing has failed."""
         self.closed = False
 
     def write(self, data: Any) -> int:
@@ -208,7 +208,6 @@ class _Sink:
         self._write(b"".join(small))
         if sync:
             os.fsync(self._file)
-        self.crc = self._next_crc
         self.written += self.pending_bytes
         self._parts.clear()
         self.pending_bytes = 0
@@ -217,7 +216,7 @@ class _Sink:
         done = 0
         while done < len(data):
             done += os.write(self._file, memoryview(data)[done:])
-        self._next_crc = zlib.crc32(data, self._next_crc)
+        self.crc = zlib.crc32(data, self.crc)
 
     def abandon(self) -> None:
         """Close the file; what a failed write may have left of a batch is cut off."""

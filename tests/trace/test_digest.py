@@ -118,6 +118,13 @@ def test_no_limit_is_no_limit() -> None:
     assert run(head={"limit": -5}).digest() == run(head={"limit": None}).digest()
 
 
+def test_limits_are_told_apart_up_to_the_largest_that_eight_bytes_hold() -> None:
+    most = (1 << 63) - 1
+    digests = [run(head={"limit": limit}).digest() for limit in (0, 1, most - 1, most, most + 1, 1 << 70)]
+    assert len(set(digests)) == 4
+    assert digests[3:] == digests[3:4] * 3
+
+
 def test_it_depends_on_status_lines_and_every_field_of_an_event() -> None:
     digests = {
         run().digest(),
@@ -156,6 +163,11 @@ def test_there_is_none_without_events(level: Any) -> None:
 def test_there_is_none_of_a_cut_trace() -> None:
     with pytest.raises(TraceError, match="from 5 on were not kept"):
         run(limit_bytes=7000).digest()
+
+
+def test_there_is_none_of_the_last_passes_alone() -> None:
+    with pytest.raises(TraceError, match="no digest: 2 passes before the first one are not in this recording"):
+        run().slice(2).digest()
 
 
 def test_there_is_none_before_the_end() -> None:

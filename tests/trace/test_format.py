@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 import re
 from pathlib import Path
 from typing import Any
@@ -108,6 +107,42 @@ def test_sums_by_pass_stay_right_where_a_pass_takes_several_rows(
     assert np.array_equal(opened.rows, trace.rows)
 
 
+@pytest.mark.parametrize(
+    ("widths", "sizes"),
+    [([0], [0]), ([3], [3]), ([4], [4]), ([5], [4, 1]), ([8], [4, 4]), ([9], [4, 4, 1]), ([2, 5], [7]), ([9, 0], [9])],
+    ids=str,
+)
+def test_only_a_pass_alone_takes_several_batches(
+    widths: list[int], sizes: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fmt, "EVENTS_PER_BATCH_MAX", 4)
+    (chunk,) = record(wide_passes(widths)).chunks
+    batches = list(fmt.to_batches(chunk, fmt.schema("events", 8)))
+    assert [len(batch.column("events").values) for batch, _ in batches] == sizes
+    assert [(facts["part"], facts["parts"]) for _, facts in batches] == [(n, len(sizes)) for n in range(len(sizes))]
+    assert [int(batch.column("frontier").to_numpy().sum()) for batch, _ in batches] == [sum(widths)] + [0] * (
+        len(sizes) - 1
+    )
+
+
+def test_rows_are_the_passes_that_the_metadata_names() -> None:
+    (chunk,) = record(wide_passes([1, 2, 3])).chunks
+    ((batch, facts),) = fmt.to_batches(chunk, fmt.schema("events", 8))
+    assert fmt.from_batch(batch, facts).n_passes == 3
+    others = pa.record_batch([pa.array([0, 2, 1], pa.uint32()), *batch.columns[1:]], schema=batch.schema)
+    for wrong, says in ((batch, {"rows": 4}), (batch, {"rows": 2}), (batch, {"first": 1}), (others, {})):
+        with pytest.raises(ValueError, match="the rows are not the passes that the metadata names"):
+            fmt.from_batch(wrong, facts | says)
+
+
+def test_arrays_come_back_and_what_is_no_base64_is_refused() -> None:
+    for array in (np.arange(5, dtype=">u4"), np.arange(6, dtype=np.uint64)[::2], np.zeros(0, np.uint8)):
+        assert fmt.unpack_array(fmt.pack_array(array), array.dtype.newbyteorder("<").str).tolist() == array.tolist()
+    for packed in (b"AAAA!", b"AAA", b"AA AA"):
+        with pytest.raises(ValueError, match=r"."):
+            fmt.unpack_array(packed, "u1")
+
+
 def test_names_and_texts_take_as_many_bytes_as_they_have() -> None:
     for value in ({"name": "λ→∀"}, {"lone": "\ud800"}, {"nested": [1, None, {"a": "é"}]}):
         text = fmt.to_json(value)
@@ -174,11 +209,3 @@ def test_a_region_counts_from_the_pass_that_gave_it(tmp_path: Path, monkeypatch:
 
     assert state([used(0, 7, ((8, 0), (9, 1))), used(1, 9), used(2, 8, ((10, 0),)), used(3, 10)]) == ("complete", 4)
     assert state([used(0, 7, ((8, 0),)), used(1, 9)]) == ("damaged", 1)
-
-
-def test_a_new_file_may_be_read_and_written_as_any_other_of_the_user(tmp_path: Path) -> None:
-    if os.name == "nt":
-        pytest.skip("there are no such permissions")
-    record(wide_passes([1]), path=tmp_path / "run.hvt")
-    (tmp_path / "other").write_bytes(b"")
-    assert (tmp_path / "run.hvt").stat().st_mode == (tmp_path / "other").stat().st_mode

@@ -104,8 +104,28 @@ def test_what_is_no_frame_is_refused() -> None:
             read(memoryview(wrong))
     with pytest.raises(BadFrame, match="a part is missing"):
         read(framed(message(kind=RECORD_BATCH)))  # of a batch without its header it is not known what it is
-    with pytest.raises(BadFrame, match="before the frame"):
-        read(framed(struct.pack("<Ii", 4, 100) + bytes(8)))
+    for back in (5, 100):
+        with pytest.raises(BadFrame, match="before the frame"):
+            read(framed(struct.pack("<Ii", 4, back) + bytes(8)))
+
+
+def without(text: bytes, vtable: tuple[int, ...], changed: tuple[int, ...]) -> Any:
+    """Read a message in which a table of offsets is another one."""
+    old, new = (struct.pack(f"<{len(vtable)}H", *each) for each in (vtable, changed))
+    assert text.count(old) == 1
+    return read(framed(text.replace(old, new)))
+
+
+def test_what_was_left_out_has_its_default() -> None:
+    whole, pair = (14, 26, 0, 24, 0, 4, 20), (8, 12, 4, 8)
+    assert without(message(), whole, (14, 26, 0, 0, 0, 4, 20)).kind == 0
+    assert without(message(body=3), whole, (14, 26, 0, 24, 0, 0, 20)).end == len(framed(message()))
+    for size, key in ((14, b"key"), (13, None), (12, None)):  # the table of offsets ends within the last of them
+        assert list(without(message(), whole, (size, *whole[1:])).metadata) == [key] * (key is not None)
+    assert {key: bytes(text) for key, text in without(message(), pair, (8, 12, 4, 0)).metadata.items()} == {b"key": b""}
+    assert {key: bytes(text) for key, text in without(message(), pair, (8, 12, 0, 8)).metadata.items()} == {
+        b"": b"value"
+    }
 
 
 @pytest.mark.parametrize("compression", [None, "lz4", "zstd"])

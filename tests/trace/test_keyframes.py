@@ -84,5 +84,38 @@ def test_a_state_is_kept_once_as_much_was_recorded_as_the_last_one_took_and_afte
             since, recorded, last = 0, 0, size
 
 
+@pytest.mark.parametrize(("n_deltas", "is_kept"), [(11, False), (12, True)])
+def test_an_image_is_kept_once_four_times_as_many_bytes_have_changed(
+    n_deltas: int, monkeypatch: pytest.MonkeyPatch, *, is_kept: bool
+) -> None:
+    monkeypatch.setattr(keyframes, "EVERY_PASSES", 1)
+    told = one_pass(0, [], cells=np.array([2, 3], np.uint32), deltas=np.zeros(n_deltas, DELTA))
+    assert (4 * 5 * IMAGE.itemsize, DELTA.itemsize) == (12 * 20, 20)
+    assert bool(Keyframes(Machine(9, 0)).take(told)[0]) == is_kept
+
+
+@pytest.mark.parametrize(("most", "is_due"), [(20, True), (21, False)])
+def test_an_image_is_due_once_so_many_bytes_have_changed(
+    most: int, monkeypatch: pytest.MonkeyPatch, *, is_due: bool
+) -> None:
+    monkeypatch.setattr(keyframes, "EVERY_BYTES", most)
+    monkeypatch.setattr(keyframes, "SHARE", 1)
+    told = one_pass(0, [], cells=np.ones(1, np.uint32), deltas=np.zeros(1, DELTA))
+    assert bool(Keyframes(Machine(9, 0)).take(told)[0]) == is_due
+
+
+def test_the_first_state_waits_for_nothing_but_passes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keyframes, "EVERY_PASSES", 2)
+    kept = Keyframes(Machine(9, 5))
+    assert [len(kept.take(one_pass(p, []))[1]) for p in range(5)] == [0, 5, 0, 0, 0]
+
+
+def test_an_image_of_many_cells_is_that_of_all_at_once() -> None:
+    words = np.zeros(3 * 65_536 + 7, np.uint64)
+    at = [0, 1, 65_535, 65_536, 65_537, 131_071, 131_072, 3 * 65_536 - 1, 3 * 65_536, words.size - 1]
+    words[at] = range(1, 11)
+    assert image_of(words).tolist() == list(zip(at, range(1, 11), strict=True))
+
+
 def test_an_image_holds_the_cells_that_are_not_zero() -> None:
     assert image_of(np.array([0, 5, 0, 1 << 63], np.uint64)).tolist() == [(1, 5), (3, 1 << 63)]

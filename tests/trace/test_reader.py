@@ -238,6 +238,55 @@ def test_a_torn_footer_loses_nothing(tiny: bytes, tmp_path: Path) -> None:
     assert open_trace(trace.save(tmp_path / "mended.hvt")).complete
 
 
+def test_a_footer_that_is_cut_is_told_from_one_of_another_length(tiny: bytes, ends: list[int]) -> None:
+    whole = tiny[ends[-1] :]
+    assert int.from_bytes(whole[-10:-6], "little") == len(whole) - 18
+    for size, says in ((17, "whole"), (18, "as long as it says"), (19, "as long as it says")):
+        trace = read(tiny[: ends[-1]] + whole[-size:])
+        assert f"the footer is not {says}" in trace.note
+        assert (trace.state, trace.n_passes) == ("damaged", 4)
+
+
+@pytest.mark.parametrize("devices", [[], ["gpu"], ["gpu", "cpu", "sim"]])
+def test_devices_are_those_of_the_header_and_of_the_passes(tmp_path: Path, devices: list[str]) -> None:
+    passes = [one_pass(p, [event(1)], device=name) for p, name in enumerate(devices)]
+    trace = record(passes, path=tmp_path / "run.hvt")
+    assert open_trace(tmp_path / "run.hvt").devices == trace.devices == tuple(dict.fromkeys(["cpu", *devices]))
+
+
+def test_a_source_that_was_changed_is_noticed_in_a_file_without_an_end(tiny: bytes, ends: list[int]) -> None:
+    cut = tiny[: ends[2]]
+    assert cut.count(b"#Pair{1, 2}") == 1
+    with pytest.raises(DamagedTrace, match="the values do not match their checksum"):
+        read(cut.replace(b"#Pair{1, 2}", b"#Pair{1, 3}"))
+
+
+def test_a_header_with_another_checksum_is_refused() -> None:
+    with pytest.raises(DamagedTrace, match="the header does not match its checksum"):
+        read(hostile({b"hvm4viz.crc32": b"00000000"}))
+
+
+@pytest.mark.parametrize(("blanks", "says"), [(4089, "is a program"), (4090, "not a trace")])
+def test_a_program_under_another_name_shows_a_definition_in_its_first_bytes(
+    tmp_path: Path, blanks: int, says: str
+) -> None:
+    path = tmp_path / "run.hvt"
+    path.write_text(" " * blanks + "@main = 1\n")
+    with pytest.raises(NotATrace, match=f"{path.name}:? {says}"):
+        open_trace(path)
+
+
+def test_the_shortest_file_that_is_looked_into_has_eight_bytes(tmp_path: Path) -> None:
+    path = tmp_path / "run.hvt"
+    for size, says in ((7, "it has 7 bytes"), (8, "does not start as an Arrow IPC file does")):
+        path.write_bytes(b"x" * size)
+        with pytest.raises(NotATrace, match=says):
+            open_trace(path)
+    path.write_bytes(b"ARROW1\0\0")
+    with pytest.raises(DamagedTrace, match="damaged at byte 8, before the first pass: 0 bytes"):
+        open_trace(path)
+
+
 @pytest.mark.parametrize(
     "data",
     [b"", b"A", b"ARROW1", b"PK\3\4" + b"\0" * 200, b"\0" * 4096, b"@main = 1\n" * 100, b"\xff" * 64],

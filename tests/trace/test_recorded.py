@@ -13,7 +13,7 @@ from hvm4viz.events import DELTA, EVENT, OP, OPERATIONS, OUTCOMES, RunEnd
 from hvm4viz.settings import Machine
 from hvm4viz.trace import Recorder, Trace, recorder
 from hvm4viz.trace.columns import ALL_TABLES
-from tests.trace.records import DEFERRED, TAKE, StandIn, event, full_passes, header, one_pass, record
+from tests.trace.records import CONTENDED, DEFERRED, TAKE, StandIn, event, full_passes, header, one_pass, record
 
 WIDTHS = [3, 1, 4, 0, 5, 2, 6, 5, 3]
 
@@ -53,6 +53,12 @@ def test_any_passes_of_a_column_have_its_values_and_their_numbers(trace: Trace) 
             assert np.array_equal(trace.column(name, p0, p1), events[name])
             assert trace.column(name, p0, p1).dtype == EVENT[name]
         assert trace.passes(p0, p1).tolist() == [p for p in range(9)[p0:p1] for _ in range(WIDTHS[p])]
+
+
+def test_a_column_of_one_chunk_is_no_copy() -> None:
+    trace = record(full_passes(WIDTHS))
+    for p0, p1 in ((None, None), (2, 7)):
+        assert np.shares_memory(trace.column("loc", p0, p1), trace.events())
 
 
 def test_any_passes_sliced_are_these_passes(trace: Trace) -> None:
@@ -99,6 +105,10 @@ def test_regions_given_by_pass_and_region(trace: Trace) -> None:
             at_first = region % 4 if region < 64 else None
             assert trace.owner(region, p) == (owners[-1] if owners else at_first)
     assert trace.owner(-1, 0) is None
+    assert [trace.owner(0, p - 9) for p in range(9)] == [trace.owner(0, p) for p in range(9)]
+    for p in (9, -10):
+        with pytest.raises(IndexError, match="passes 0 to 8"):
+            trace.owner(0, p)
 
 
 def test_sizes_are_those_of_the_passes(trace: Trace) -> None:
@@ -135,11 +145,48 @@ def test_regions_go_up_to_the_highest_that_anything_names(change: dict[str, Any]
     assert record([told]).n_regions == 8
 
 
+def test_nothing_is_named_by_what_names_nothing() -> None:
+    head = dataclasses.replace(header(), blocks=1, region_size=1, regions=np.zeros(1, np.uint32))
+    nothing = np.zeros(1, np.uint32)
+    for level in ("counts", "events", "full"):
+        assert record([one_pass(0, [], n_regions=1, remote=nothing)], level=level, head=head).n_regions == 1
+
+
 def test_a_trace_of_no_run_says_so() -> None:
     trace = Recorder("off").trace
     assert (trace.n_passes, trace.n_regions, trace.region_size, trace.state) == (0, 0, 1, "interrupted")
     assert trace.meta["files"] == []
     assert trace.header.regions.size == 0
+    assert (trace.header.blocks, trace.header.threads_per_block, trace.header.limit) == (1, 1, None)
+
+
+def test_a_recording_says_of_itself_how_much_it_holds() -> None:
+    passes = [one_pass(p, [event(1)] * (3 if p < 2 else 1)) for p in range(3)]
+    whole, cut = record(passes), record(passes, limit_bytes=2 * 192 + 6 * EVENT.itemsize)
+    counts, early = record(passes, level="counts"), whole.slice(0, 1)
+    assert (whole.complete, cut.complete, early.complete) == (True, True, False)
+    assert (whole.is_cut, cut.is_cut, counts.is_cut, record([], level="off").is_cut) == (False, True, False, False)
+    assert (whole.events_until, cut.events_until, counts.events_until) == (3, 2, 0)
+    assert (whole.dropped, cut.dropped, counts.dropped) == (0, 1, 7)
+    assert repr(whole) == f"<Trace of 3 passes, 7 events, level events, complete, {whole.nbytes:,} bytes>"
+    assert repr(cut).endswith(", complete, " + f"{cut.nbytes:,} bytes, events of passes from 2 on not kept>")
+    assert whole.nbytes == sum(chunk.nbytes for chunk in whole.chunks) > 0
+    for level in ("counts", "events", "full"):
+        told = record(passes, level=level).schema  # type: ignore[arg-type]
+        assert told.names[0] == "pass"
+        assert ("deltas" in told.names) == (level == "full")
+        assert str(told.field("events").type.value_type.field("thread").type) == "uint16"
+
+
+def test_columns_of_one_value_a_pass(trace: Trace) -> None:
+    told = full_passes(WIDTHS)
+    for name in ("parked", "device_ns", "host_ns", "interactions", "longest"):
+        assert getattr(trace, name).tolist() == [getattr(each, name) for each in told]
+    assert trace.frontier_sizes.tolist() == WIDTHS
+    for name, code in (("deferral", DEFERRED), ("contention", CONTENDED)):
+        counts = [int((each.events["outcome"] == code).sum()) for each in told]
+        assert getattr(trace, f"{name}_sizes").tolist() == counts
+        assert getattr(trace, f"n_{name}s") == sum(counts)
 
 
 def test_facts_of_run_and_recording() -> None:

@@ -7,6 +7,8 @@ import errno
 import itertools
 import os
 import time
+import tracemalloc
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +17,8 @@ import pytest
 
 from hvm4viz.errors import TraceError, TraceExists
 from hvm4viz.events import EVENT, PassRecord, RunEnd
-from hvm4viz.trace import Recorder, Trace, open_trace, recorder, writer
-from tests.trace.records import DEFERRED, RULES, event, header, one_pass, record, wide_passes
+from hvm4viz.trace import Recorder, Trace, changes, open_trace, recorder, writer
+from tests.trace.records import DEFERRED, RULES, StandIn, event, header, one_pass, record, wide_passes
 
 WIDTHS = [1, 4, 30, 200, 0, 500, 40, 2]
 END = RunEnd("done", "", (), ())
@@ -142,6 +144,153 @@ def test_a_pass_wider_than_a_chunk(monkeypatch: pytest.MonkeyPatch) -> None:
         trace = record(wide_passes([5, 5, 500, 5]), level=level)
         assert [chunk.n_passes for chunk in trace.chunks] == [2, 1, 1]
         assert dense(trace) == dense(record(wide_passes([5, 5, 500, 5])))
+
+
+def told_again(told: PassRecord, count: int) -> Iterator[PassRecord]:
+    """Tell a pass so many times, each time with every region changed and written from afar."""
+    for index in range(count):
+        words = np.full(told.cells.size, index + 1, np.uint32)
+        yield dataclasses.replace(told, index=index, cells=words, remote=words)
+
+
+@pytest.mark.parametrize("level", ["counts", "events"])
+@pytest.mark.parametrize("width", [changes.WIDE, 2 * changes.WIDE])
+def test_tables_of_many_regions_count_towards_the_bytes_that_wait(
+    monkeypatch: pytest.MonkeyPatch, level: Any, width: int
+) -> None:
+    passes = list(told_again(one_pass(0, [event(1)], n_regions=width), 10))
+    monkeypatch.setattr(recorder, "LONGER", 1)
+    size = recorder.PASS_BYTES + EVENT.itemsize + 2 * 12 * width  # where, 8 bytes, and what, 4, of both tables
+    for most, together in ((3 * size - 1, 3), (3 * size, 4), (3 * size + 1, 4)):
+        monkeypatch.setattr(recorder, "CHUNK_BYTES", most)
+        trace = record(passes, level=level)
+        assert trace.chunks[0].n_passes == together
+        assert trace.cells.dense()[:, -1].tolist() == list(range(1, 11))
+
+
+@pytest.mark.parametrize("level", ["counts", "events", "full"])
+@pytest.mark.parametrize(
+    ("count", "n_regions", "n_events"),
+    [(1000, changes.WIDE - 1, 1), (100, 2000, 1), (200, 8, 400)],
+    ids=["many passes", "many regions", "many events"],
+)
+def test_what_waits_to_become_columns_is_bounded(
+    monkeypatch: pytest.MonkeyPatch, level: Any, count: int, n_regions: int, n_events: int
+) -> None:
+    monkeypatch.setattr(recorder, "CHUNK_BYTES", 1 << 15)
+    monkeypatch.setattr(recorder, "CHUNK_PASSES", 256)
+    told = one_pass(0, np.zeros(n_events, EVENT), n_regions=n_regions)
+    kept = Recorder(level)
+    kept.begin(header())
+    most = 0
+    tracemalloc.start()
+    try:
+        for index, each in enumerate(told_again(told, count)):
+            kept.on_pass(each)
+            if index % 8 == 0:
+                columns = sum(chunk.nbytes for chunk in kept._chunks)
+                most = max(most, tracemalloc.get_traced_memory()[0] - columns)
+    finally:
+        tracemalloc.stop()
+    assert most < recorder.LONGER * recorder.CHUNK_BYTES + 4096 * recorder.CHUNK_PASSES
+
+
+def test_of_a_wide_table_what_changed_since_the_pass_before_is_kept() -> None:
+    kept = Recorder("counts")
+    kept.begin(header())
+    words = [1, 1, 2, 1]  # of region 3; all others stay as they are from the first pass on
+    for index, word in enumerate(words):
+        cells = np.ones(changes.WIDE, np.uint32)
+        cells[3] = word
+        kept.on_pass(one_pass(index, [], cells=cells))
+        assert len(kept.trace.chunks) == index + 1  # asking makes a chunk
+        assert len(kept._before) == 1  # nothing is kept of passes that are in chunks
+    assert np.diff(kept.trace.cells.offsets).tolist() == [changes.WIDE, 0, 1, 1]
+    assert kept.trace.cells.dense()[:, 3].tolist() == words
+
+
+def test_a_pass_waits_up_to_a_time_and_no_longer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = [0.0]
+    monkeypatch.setattr(recorder, "time", type("Clock", (), {"monotonic": staticmethod(lambda: clock[0])}))
+    monkeypatch.setattr(recorder, "FLUSH_S", 0.25)
+    kept = Recorder(path=tmp_path / "run.hvt")
+    kept.begin(header())
+    for index, (clock[0], written) in enumerate([(0.0, 0), (0.25, 0), (0.375, 3), (0.625, 3), (0.75, 5)]):
+        kept.on_pass(one_pass(index, []))
+        assert open_trace(tmp_path / "run.hvt").n_passes == written
+
+
+@pytest.mark.parametrize(("level", "together"), [("counts", [2, 1, 1]), ("events", [4])])
+def test_events_that_are_not_kept_are_counted_soon(
+    monkeypatch: pytest.MonkeyPatch, level: Any, together: list[int]
+) -> None:
+    monkeypatch.setattr(recorder, "CHUNK_BYTES", 3000)
+    trace = record(wide_passes([5, 5, 300, 5]), level=level)
+    assert [chunk.n_passes for chunk in trace.chunks] == together
+
+
+def test_after_an_interrupt_in_the_middle_of_writing_nothing_is_written_any_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = Recorder(path=tmp_path / "run.hvt", sync=True)
+    kept.begin(header())
+    passes = list(wide_passes([3, 3, 3, 3]))
+    kept.on_pass(passes[0])
+    with monkeypatch.context() as patch:
+        patch.setattr(writer.os, "write", FullDisk(0, "interrupt"))
+        with pytest.raises(KeyboardInterrupt):
+            kept.on_pass(passes[1])
+    for told in passes[2:]:
+        kept.on_pass(told)
+    kept.end(END)
+    assert kept.failure is None
+    assert kept.trace.n_passes == 4
+    assert open_trace(tmp_path / "run.hvt").n_passes == 1
+
+
+class Sized(StandIn):
+    """A machine whose state is as large as told."""
+
+    def __init__(self, sizes: list[int]) -> None:
+        self.sizes = iter(sizes)
+
+    def state(self) -> bytes:
+        return bytes(next(self.sizes, 0))
+
+
+@pytest.mark.parametrize("is_written", [False, True])
+def test_passes_wait_up_to_a_mebibyte_where_they_are_written_and_up_to_eight_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_written: bool
+) -> None:
+    monkeypatch.setattr(recorder, "time", type("Clock", (), {"monotonic": staticmethod(lambda: 0.0)}))
+    most = (1 if is_written else 8) << 20
+    for number, (sizes, together) in enumerate(
+        [
+            ([1000, most - 2 * 192 - 1000, 0], [3]),
+            ([1000, most - 2 * 192 - 999, 0], [2, 1]),
+            ([0, most - 192, 0], [2, 1]),
+            ([0, most - 191, 0], [1, 1, 1]),
+        ]
+    ):
+        kept = Recorder("full", path=tmp_path / f"{number}.hvt" if is_written else None)
+        kept.watch(Sized(sizes))
+        kept.begin(header())
+        for index in range(3):
+            kept.on_pass(one_pass(index, []))
+        kept.end(END)
+        assert [chunk.n_passes for chunk in kept.trace.chunks] == together
+
+
+def test_4096_passes_wait_and_no_more() -> None:
+    told = one_pass(0, [])
+    trace = record([dataclasses.replace(told, index=index) for index in range(2 * 4096 + 1)])
+    assert [chunk.n_passes for chunk in trace.chunks] == [4096, 4096, 1]
+
+
+def test_a_pass_counts_192_bytes_besides_its_events() -> None:
+    passes = list(wide_passes([1, 3, 1]))
+    size = 3 * 192 + 5 * EVENT.itemsize
+    assert [record(passes, limit_bytes=size - less).events_until for less in (0, 1)] == [3, 2]
 
 
 def test_an_interrupt_between_the_steps_of_gathering_loses_and_doubles_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

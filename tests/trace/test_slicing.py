@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 import hvm4viz as hv
 from hvm4viz.errors import TraceError
 from hvm4viz.trace import Trace, open_trace, recorder
-from tests.trace.records import record, wide_passes
+from tests.trace.records import full_passes, header, record, wide_passes
 from tests.trace.time_travel import PROGRAMS
 
 WIDTHS = [1, 4, 30, 200, 0, 500, 40, 2]
@@ -74,3 +75,28 @@ def test_heaps_of_a_slice(tmp_path: Path) -> None:
     again = part.slice(5, 10)
     assert again.header.skipped == 25
     assert again.at(0).digest() == whole.at(25).digest()
+
+
+HEAD = dataclasses.replace(header(), regions=(np.arange(64) % 4).astype(np.uint32))
+
+
+def test_the_rest_of_a_cut_trace_knows_its_first_heap_alone() -> None:
+    passes = full_passes([3, 3, 3, 3])
+    size = sum(192 + each.events.nbytes + each.ops.nbytes + each.deltas.nbytes for each in passes[:2])
+    cut = record(passes, level="full", limit_bytes=size, head=HEAD)
+    assert cut.events_until == 2
+    for start in (1, 2):
+        assert np.array_equal(cut.slice(start).at(0).words, cut.at(start).words)
+    assert cut.slice(1).header.stamps == cut.header.stamps + 1
+    assert cut.slice(3).header.heap.size == cut.header.heap.size == 0
+
+
+@pytest.mark.parametrize(("p0", "p1", "state"), [(1, 4, "damaged"), (2, None, "damaged"), (0, 3, "interrupted")])
+def test_a_slice_ends_as_its_trace_does_if_it_has_its_end(p0: int, p1: int | None, state: str) -> None:
+    kept = record(full_passes([1, 2, 3, 4]), level="full", head=HEAD)
+    trace = Trace(kept.header, kept.end, kept.chunks, level="full", devices=("cpu",), state="damaged", final_state=b"s")
+    part = trace.slice(p0, p1)
+    assert (part.state, part.final_state) == (state, b"s" if state == "damaged" else b"")
+    stop = 4 if p1 is None else p1
+    assert part.note == f"passes {p0} to {stop} of a trace of 4, numbered from 0"
+    assert part.devices == ("cpu",)

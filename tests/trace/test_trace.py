@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -210,3 +212,9 @@ def test_a_number_of_a_definition_is_named_by_the_book_alone() -> None:
 def test_a_view_of_a_trace_is_one_of_that_trace() -> None:
     trace = worked_example()
     assert trace.view().trace is trace
+
+
+@pytest.mark.parametrize("level", ["off", "counts"])
+def test_without_events_nobody_knows_why_a_task_waits(level: Any) -> None:
+    with pytest.raises(TraceError, match=f"why a task waits: this trace was recorded at level '{level}'"):
+        record(wide_passes(WIDTHS), level=level).why(1, 0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import os
 import random
 import subprocess
@@ -10,13 +11,15 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from hvm4viz.errors import TraceError, TraceExists
 from hvm4viz.events import RunEnd
-from hvm4viz.trace import Recorder, open_trace, recorder, whole, writer
+from hvm4viz.trace import Recorder, Trace, columns, open_trace, recorder, whole, writer
 from hvm4viz.trace import format as fmt
 from tests.trace.records import StandIn, full_passes, header, record, wide_passes
 
@@ -56,6 +59,60 @@ def test_saving_puts_small_chunks_together(tmp_path: Path, monkeypatch: pytest.M
     opened = open_trace(trace.save(tmp_path / "run.hvt"))
     assert len(opened.chunks) == 1
     assert opened.digest() == trace.digest()
+
+
+def test_chunks_are_put_together_up_to_four_mebibytes(tmp_path: Path) -> None:
+    (chunk,) = record(full_passes([1]), level="full").chunks
+    room = (1 << 20) - chunk.nbytes
+    state = columns.Ragged(np.array([0, room]), np.zeros(room, columns.STATE))
+    parts = [dataclasses.replace(chunk, first=p, tables={**chunk.tables, "state": state}) for p in range(9)]
+    trace = Trace(header(), None, tuple(parts), level="full", devices=("cpu",))
+    opened = open_trace(trace.save(tmp_path / "run.hvt"))
+    assert [part.n_passes for part in opened.chunks] == [4, 4, 1]
+
+
+@pytest.mark.parametrize("is_synced", [False, True])
+def test_small_parts_of_a_batch_are_written_together_and_large_ones_as_they_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_synced: bool
+) -> None:
+    sizes = [5, 65_535, 65_536, 1, 2, 70_000, 65_536, 3]
+    parts = [bytes([number]) * size for number, size in enumerate(sizes)]
+    written: list[int] = []
+    real = os.write
+
+    def noted(file: int, data: bytes) -> int:
+        written.append(len(data))
+        return real(file, data)
+
+    sink = writer._Sink(tmp_path / "run.hvt")
+    monkeypatch.setattr(writer.os, "write", noted)
+    monkeypatch.setattr(writer.os, "fsync", written.append)
+    assert [sink.write(part) for part in parts] == sizes
+    assert written == []
+    sink.flush_batch(sync=is_synced)
+    sink.abandon()
+    assert written == [65_540, 65_536, 3, 70_000, 65_536, 3, sink._file][: 6 + is_synced]
+    assert (tmp_path / "run.hvt").read_bytes() == b"".join(parts)
+
+
+@pytest.mark.parametrize("is_gone", [False, True])
+def test_a_file_that_cannot_be_begun_is_let_go_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_gone: bool
+) -> None:
+    path = tmp_path / "run.hvt"
+    made: list[writer._Sink] = []
+
+    def stopped(sink: writer._Sink, *_: object) -> None:
+        made.append(sink)
+        if is_gone:  # somebody has removed it meanwhile
+            path.unlink()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(writer.pa.ipc, "new_file", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        writer.Writer(path, header(), "events")
+    assert [sink.closed for sink in made] == [True]
+    assert names(tmp_path) == []
 
 
 @pytest.mark.parametrize(
@@ -164,6 +221,93 @@ def test_what_a_failed_write_left_of_a_batch_is_cut_off(tmp_path: Path, monkeypa
     assert kept.trace.n_passes == 4
 
 
+def closing(path: Path) -> dict[str, Any]:
+    """Return what the last batch of a file says."""
+    with pa.ipc.open_file(path) as file:
+        return fmt.from_json(file.get_batch_with_custom_metadata(file.num_record_batches - 1)[1][fmt.BATCH_KEY])
+
+
+@pytest.mark.parametrize("state", [b"", b"a state"])
+def test_the_state_at_the_end_is_saved(state: bytes, tmp_path: Path) -> None:
+    end = RunEnd("pass_limit", "", (), ())
+    trace = Trace(header(), end, (), level="full", devices=("cpu",), final_state=state)
+    assert open_trace(trace.save(tmp_path / "run.hvt")).final_state == state
+
+
+def test_a_header_tells_the_program_by_its_texts(tmp_path: Path) -> None:
+    head = dataclasses.replace(header(), source=(("a", "@main = λx.x\n"), ("b", "\ud800")))
+    path = record([], head=head).save(tmp_path / "run.hvt")
+    facts = fmt.from_json(pa.ipc.open_file(path).schema.metadata[fmt.HEADER_KEY])
+    assert facts["program"] == hashlib.sha256("@main = λx.x\n".encode() + b"\0\xed\xa0\x80\0").hexdigest()
+
+
+def open_files() -> int:
+    """Count the open files of this process, where the system shows them."""
+    folder = Path("/proc/self/fd")
+    return len(list(folder.iterdir())) if folder.is_dir() else 0
+
+
+def test_no_file_stays_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    trace = record(wide_passes(WIDTHS))
+    before = open_files()
+    made = writer.Writer(tmp_path / "closed.hvt", header(), "events")
+    made.close(None)
+    assert open_files() == before
+    made = writer.Writer(tmp_path / "left.hvt", header(), "events")
+    made.abandon()
+    assert open_files() == before
+    for error in (OSError(28, "no space"), KeyboardInterrupt()):
+        made = writer.Writer(tmp_path / f"{type(error).__name__}.hvt", header(), "events")
+        with monkeypatch.context() as patch:
+            patch.setattr(writer.os, "write", raising(error))
+            with pytest.raises((TraceError, KeyboardInterrupt)):
+                made.write(trace.chunks[0], ("cpu",))
+        assert open_files() == before
+    monkeypatch.setattr(writer.fmt, "to_batches", raising(KeyboardInterrupt()))
+    with pytest.raises(KeyboardInterrupt):
+        trace.save(tmp_path / "run.hvt")
+    assert open_files() == before
+
+
+def raising(error: BaseException) -> Any:
+    def raises(*_: object) -> None:
+        raise error
+
+    return raises
+
+
+def test_a_writer_never_writes_over_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "run.hvt"
+    path.write_text("mine")
+    with pytest.raises(TraceExists, match=f"{path}: a file of that name is already there, and a recording never"):
+        writer.Writer(path, header(), "events")
+    assert path.read_text() == "mine"
+
+
+def test_what_cannot_be_saved_is_told_by_its_own_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "run.hvt"
+    heap = dataclasses.replace(header(), heap=np.ones(60, np.uint64))
+    trace = record(wide_passes(WIDTHS), level="full", head=heap)
+    with monkeypatch.context() as patch:
+        patch.setattr(fmt, "PACKED_BYTES_MAX", 8)
+        with pytest.raises(TraceError) as caught:
+            trace.save(path)
+    assert str(caught.value).startswith(f"{path}: the heap at the start takes 640 bytes")
+    monkeypatch.setattr(writer.os, "write", raising(OSError(5, "no luck")))
+    with pytest.raises(TraceError) as caught:
+        trace.save(path)
+    assert str(caught.value) == f"{path}: the trace file cannot be written here: no luck; save elsewhere"
+    assert names(tmp_path) == []
+
+
+def test_a_new_file_may_be_read_and_written_as_any_other_of_the_user(tmp_path: Path) -> None:
+    if os.name == "nt":
+        pytest.skip("there are no such permissions")
+    record(wide_passes([1]), path=tmp_path / "run.hvt")
+    (tmp_path / "other").write_bytes(b"")
+    assert (tmp_path / "run.hvt").stat().st_mode == (tmp_path / "other").stat().st_mode
+
+
 @pytest.mark.parametrize("chars", [0, 3, 4, 7, 8, 9, 12, 100])
 def test_as_many_lines_are_kept_as_fit_each_with_its_end(
     chars: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -182,7 +326,17 @@ def test_as_many_lines_are_kept_as_fit_each_with_its_end(
     for given, found in ((lines, opened.end.lines), (log, opened.end.log)):
         fits = [n for n in range(len(given) + 1) if sum(len(line) + 1 for line in given[:n]) <= chars]
         assert found == given[: max(fits)]
+    facts = closing(tmp_path / "run.hvt")
+    assert facts["lines_cut"] == len(lines) - len(opened.end.lines)
+    assert facts["log_cut"] == len(log) - len(opened.end.log)
     assert opened.digest() == kept.trace.digest()
+
+
+def test_sixteen_mebi_characters_of_lines_are_kept() -> None:
+    most = (16 << 20) - 1  # and the end of the line
+    for more in (0, 1):
+        lines = ("x" * (most - 2 + more), "y")
+        assert len(writer._within(lines, writer.LINES_CHARS_MAX)) == 2 - more
 
 
 def test_a_recording_that_holds_too_much_of_one_thing_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
