@@ -19,6 +19,7 @@ import itertools
 import json
 import os
 import resource
+import signal
 import sys
 import time
 from collections import Counter
@@ -190,6 +191,7 @@ def main() -> int:
         "--list", action="store_true", help="print the report of what is in the file of verdicts, no more"
     )
     given = parser.parse_args()
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's jobs in the background ignore it
     verdicts: Verdicts = {}
     if given.resume is not None and given.resume.exists():
         verdicts |= dict(json.loads(line) for line in given.resume.read_text(encoding="utf-8").splitlines())

@@ -32,8 +32,13 @@ def never(n):
     return -n
 """
 TESTS = """
+import sys
 import pytest
 import small
+
+def test_that_takes_the_tracer_away():
+    assert small.is_near(2)
+    sys.settrace(None)
 
 @pytest.mark.parametrize("n", range(10))
 def test_few(n):
