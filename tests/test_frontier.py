@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any, Literal
 
 import numpy as np
@@ -8,13 +9,15 @@ import pytest
 import hvm4viz as hv
 from hvm4viz.device.base import view
 from hvm4viz.device.cpu import CpuDevice
-from hvm4viz.errors import KernelFault
+from hvm4viz.errors import DeviceFailed, KernelFault
+from hvm4viz.events import EVENT, ORIGINS, OUTCOMES
 from hvm4viz.execution import Execution
 from hvm4viz.frontier import Frontier, protocol
 from hvm4viz.fuel import FUEL_MIN, PASS_INTERACTIONS, auto_fuel
 from hvm4viz.heap import Heap
 from hvm4viz.kernel_text import abi
 from hvm4viz.quiet import quiet_request
+from hvm4viz.term import Tag, pack
 
 SHARED = """
 @range = λ{0: []; λ&n. n <> @range(n - 1)}
@@ -125,8 +128,6 @@ def test_structs_are_laid_out_as_the_kernel_has_them() -> None:
 
 def test_cyclic_term_that_nothing_can_break_is_stalled() -> None:
     builder = hv.HeapBuilder(16)
-    from hvm4viz.term import Tag
-
     builder.put(0, Tag.DP0, 5, 1).put(1, Tag.APP, 0, 5)  # slot 1 holds an application of its own other end
     builder.put(5, Tag.DP1, 5, 1).put(6, Tag.NUM, 0, 3)
 
@@ -183,6 +184,7 @@ def test_many_threads_are_set_up_at_once() -> None:
     [
         ({"fork": "off"}, 0),
         ({}, abi.PARAM_FORK),
+        ({"blocks": 2, "threads_per_block": 1}, abi.PARAM_FORK),
         ({"blocks": 1, "threads_per_block": 1}, 0),  # nobody to fork to
         ({"fork": "off", "visibility": "live"}, abi.PARAM_LIVE),
         ({"fork": "off", "dup": "claim"}, abi.PARAM_CLAIM),
@@ -340,3 +342,86 @@ def test_a_search_with_too_little_room_gets_more(monkeypatch: pytest.MonkeyPatch
                 patch.setattr("hvm4viz.settling._WORK", work)
                 patch.setattr("hvm4viz.settling._FOUND", found)
                 assert hv.run(source, machine=machine, device="cpu").trace.digest() == expected.trace.digest()
+
+
+@pytest.mark.parametrize(
+    ("count", "done", "lost"),
+    [
+        ([0, 1, 2, 9], [0, 1, 2, 1], 0),
+        ([0, 1, 2, 9], [5, 0, 2, 9], 1),  # what a thread without entries leaves says nothing
+        ([0, 1, 2, 9], [0, 0, 3, 10], 3),
+        ([1, 1], [2, 0], 2),
+    ],
+)
+def test_threads_that_had_entries_and_did_not_run_are_counted(count: list[int], done: list[int], lost: int) -> None:
+    made = frontier(hv.Machine(blocks=4))
+    given = np.array(count, np.uint32), np.array(done, np.uint32)
+    if not lost:
+        made._check_ran(*given)
+        return
+    who = "1 thread that had" if lost == 1 else f"{lost} threads that had"
+    with pytest.raises(DeviceFailed, match=f"did not run pass 0 to its end: {who} entries left no word of having run"):
+        made._check_ran(*given)
+
+
+@pytest.mark.parametrize(("dup", "parked"), [("owner", 2), ("claim", 3)])
+def test_a_woken_task_is_the_whole_next_frontier(dup: Any, parked: int) -> None:
+    made = frontier(hv.Machine(blocks=3, threads_per_block=2, dup=dup))
+    made._sum[2] = 3
+    states = made._state_view
+    states["first"] = states["out"] = 7
+
+    made._wake(12, 5)
+
+    assert (made.width, made.parked) == (1, parked)  # under claims the join counts who goes on
+    assert int(made._space.frontiers[made._turn][0]) == ORIGINS.index("wake") << 60 | 5 << 32 | 12
+    assert states["count"].tolist() == [0, 0, 0, 0, 0, 1]
+    assert states["first"].tolist() == states["out"].tolist() == [7, 7, 7, 7, 7, 0]
+    assert int(states["out_max"][5]) == 17
+
+
+@pytest.mark.parametrize(
+    ("settings", "waits"),
+    [
+        ({"blocks": 1, "threads_per_block": 1}, "contended"),
+        ({"dup": "atomic"}, "parked"),
+        ({"owner_unit": "block"}, "parked"),
+        ({}, None),
+    ],
+)
+def test_a_pass_is_stuck_where_all_its_tasks_poll_and_none_of_them_did_anything(
+    settings: dict[str, Any], waits: str | None
+) -> None:
+    made = frontier(hv.Machine(**settings))
+    for outcome in ("contended", "parked", "done"):
+        for others in (["contended"], ["parked"], []):
+            events = np.zeros(1 + len(others), EVENT)
+            events["outcome"] = [OUTCOMES.index(name) for name in (outcome, *others)]
+            for interactions in (0, 1):
+                record: Any = SimpleNamespace(events=events, interactions=interactions)
+                expected = not interactions and {outcome, *others} == {waits}
+                assert made.is_stuck(record) is expected
+
+
+def test_cells_may_be_late_once_a_task_has_ended_at_an_open_variable() -> None:
+    made = frontier(hv.Machine(blocks=2), np.array([pack(Tag.NUM, 0, 3)], np.uint64))
+    assert not made.may_be_late()
+    made._opens = 1
+    assert made.may_be_late()
+    assert not made.wake_late()  # nothing was filled
+    assert made.may_be_late()
+    made._fills = 1
+    assert not made.wake_late()  # none of those below the root
+    assert not made.may_be_late()
+
+
+@pytest.mark.parametrize(
+    ("used", "regions"), [([0, 0, 0], 0), ([1, 0, 0], 1), ([0, 5, 9], 2), ([64, 64, 64], 3)], ids=str
+)
+def test_what_would_move_are_regions_that_hold_anything(used: list[int], regions: int) -> None:
+    made = frontier(hv.Machine(blocks=3, region_size=64))
+    made.store.used_view[:3] = used
+    made.store.used_view[3] = 9  # of no region in use
+    assert made._bytes_to_move() == 8 * 64 * regions
+    made._is_away = True  # then the host cannot tell
+    assert made._bytes_to_move() == 8 * 64 * 3

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,8 @@ import hvm4viz as hv
 from hvm4viz import store as store_module
 from hvm4viz.device.base import Buffer, view
 from hvm4viz.device.cpu import CpuBuffer, CpuDevice
+from hvm4viz.device.spread import Layout
+from hvm4viz.device.way import Way
 from hvm4viz.errors import DeviceFailed, KernelFault
 from hvm4viz.execution import Execution
 from hvm4viz.heap import Heap
@@ -176,3 +179,102 @@ def test_the_last_stamp_fits_its_bits() -> None:
     assert made.now == 1
     made.passes = store_module.PASSES_MAX
     assert made.now == (1 << 27) - 1  # 27 bits; it is the stamp of no pass
+
+
+def test_the_device_is_told_where_regions_belong() -> None:
+    class Laid(CpuDevice):
+        def lay_out(self, buffer: Buffer, layout: Layout) -> None:
+            self.laid = buffer, layout
+
+    device, machine = Laid(1), hv.Machine(blocks=3, threads_per_block=4, region_size=128)
+    made = Execution(quiet_request("@main = 1", machine=machine, device=device)).store
+
+    buffer, layout = device.laid
+    assert buffer is made.heap
+    assert layout.owner is made.owner_view
+    assert (layout.region_bytes, layout.threads, layout.threads_per_block) == (1024, 12, 4)
+
+
+@pytest.mark.parametrize("alone", [False, True])
+def test_a_store_knows_where_its_entry_points_run(alone: bool) -> None:  # noqa: FBT001
+    made = store(hv.Machine(), alone=alone)
+    function: Any = made.function("step_frontier")
+    ways = tuple(Way(function, place) for place in ("", "host", made.device.name, "gpu"))
+    batches: list[str] = []
+    made._compiled = SimpleNamespace(ways=lambda _: ways, batch=lambda name: batches.append(name) or function)  # pyright: ignore[reportAttributeAccessIssue]
+
+    assert made.ways("step_frontier") == ((ways[0], ways[2]) if alone else ways)
+    assert made.place("step_frontier") == made.device.name
+    assert made.batch("collapse_passes") is (None if alone else function)
+    assert batches == ([] if alone else ["collapse_passes"])
+    ways = ways[1:]
+    assert made.place("step_frontier") == "host"
+
+
+@pytest.mark.parametrize("filled", [[], [0], [0, 1], [2]])
+def test_memory_is_kept_up_to_the_last_region_that_holds_anything(filled: list[int]) -> None:
+    made = store(hv.Machine(blocks=4, region_size=64), record="full")
+    made.used_view[:] = 0
+    made.used_view[filled] = 1
+    kept: list[tuple[Any, int]] = []
+    pulled: list[Any] = []
+    made.device = SimpleNamespace(keep=lambda *given: kept.append(given), pull=lambda *given: pulled.append(given))  # pyright: ignore[reportAttributeAccessIssue]
+    made.log = SimpleNamespace(retire=lambda cells: kept.append(("log", cells)))  # pyright: ignore[reportAttributeAccessIssue]
+    made.mirror = SimpleNamespace(retire=lambda cells: kept.append(("mirror", cells)))  # pyright: ignore[reportAttributeAccessIssue]
+    cells = 64 * (max(filled) + 1) if filled else 0
+
+    made.retire()
+
+    assert pulled == [(made.used,)]
+    assert kept == [(made.heap, 8 * cells), ("log", cells), ("mirror", cells)]
+
+
+def test_what_is_read_of_tables_is_asked_for_first() -> None:
+    asked: list[Any] = []
+
+    class Asked(CpuDevice):
+        def pull(self, buffer: Buffer, nbytes: int | None = None) -> None:
+            asked.append((buffer, nbytes))
+
+        def fetch(self, *buffers: Buffer) -> None:
+            asked.extend(buffers)
+
+        def extent(self, buffer: Buffer, nbytes: int, parts: Any = None) -> None:
+            del buffer, nbytes
+            self.parts = parts or self.parts
+
+    device = Asked(1)
+    made = Execution(quiet_request("@main = 1", device=device)).store
+    made.prepare()
+    for ask, expected in (
+        (made.cells_used, [(made.used, None)]),
+        (device.parts, [(made.used, None)]),
+        (made.fetch, [made.heap, made.visited, made.owner, made.chain, made.used, made.remote]),
+    ):
+        asked.clear()
+        ask()
+        assert asked == expected
+
+
+def test_without_room_for_two_heaps_the_device_stays_as_it_is() -> None:
+    class Full(CpuDevice):
+        opening, stayed = 0, 0
+
+        def renew(self) -> int:
+            return self.opening
+
+        def stay(self) -> None:
+            self.stayed += 1
+
+        def grown(self, buffer: Buffer, nbytes: int, *, kept: int | None = None) -> CpuBuffer:
+            del buffer, nbytes, kept
+            raise DeviceFailed("no room", text="no room")
+
+    device = Full(1)
+    made = Execution(quiet_request("@main = 1", device=device)).store
+    heap = made.heap
+    assert not made.renew()
+    assert device.stayed == 0
+    device.opening = 1
+    assert not made.renew()
+    assert (device.stayed, made.heap) == (1, heap)

@@ -99,7 +99,8 @@ def test_arguments_are_the_buffers_of_now_and_frontiers_take_turns() -> None:
                 held["params"], store.heap, store.code, store.roots, store.owner, store.chain, store.used, store.remote
             )  # fmt: skip
             assert made.join_args[turn][2:4] == (mine, theirs)
-            assert made.join_args[turn][14] is held["inject"]
+            assert made.join_args[turn][14:] == (held["inject"], store.heap, *store.watch_buffers[:2])
+            assert made.step_args[turn][14:] == (store.visited, *store.watch_buffers)
             assert made.deal_args[turn] == (*made.join_args[turn], held["records"], held["dealt"], held["keys"])
             assert np.shares_memory(made.frontiers[turn], view(mine, np.uint8))
 
