@@ -266,7 +266,7 @@ def test_without_room_for_two_heaps_the_device_stays_as_it_is() -> None:
         def stay(self) -> None:
             self.stayed += 1
 
-        def grown(self, buffer: Buffer, nbytes: int, *, kept: int | None = None) -> CpuBuffer:
+        def grown(self, buffer: Buffer, nbytes: int, kept: int | None = None) -> CpuBuffer:
             del buffer, nbytes, kept
             raise DeviceFailed("no room", text="no room")
 
