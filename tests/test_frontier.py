@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 import hvm4viz as hv
-from hvm4viz.device.base import view
+from hvm4viz.device.base import Buffer, view
 from hvm4viz.device.cpu import CpuDevice
+from hvm4viz.device.way import Way
 from hvm4viz.errors import DeviceFailed, KernelFault
 from hvm4viz.events import EVENT, ORIGINS, OUTCOMES
 from hvm4viz.execution import Execution
@@ -17,13 +18,14 @@ from hvm4viz.fuel import FUEL_MIN, PASS_INTERACTIONS, auto_fuel
 from hvm4viz.heap import Heap
 from hvm4viz.kernel_text import abi
 from hvm4viz.quiet import quiet_request
+from hvm4viz.store import Store
 from hvm4viz.term import Tag, pack
 
 SHARED = """
 @range = λ{0: []; λ&n. n <> @range(n - 1)}
 @sum = λ{[]: 0; <>: λh.λt. h + @sum(t)}
 @map = λ{[]: λf. []; <>: λh.λt.λ&f. f(h) <> @map(t, f)}
-@main = ! &xs = @map(@range(40), λx. x * 2); #T{@sum(xs), @sum(xs), @map(xs, λx. x + 1), xs}
+@main = ! &xs = @map(@range(20), λx. x * 2); #T{@sum(xs), @sum(xs), @map(xs, λx. x + 1), xs}
 """
 GRID = [
     {"blocks": 1, "threads_per_block": 1},
@@ -425,3 +427,71 @@ def test_what_would_move_are_regions_that_hold_anything(used: list[int], regions
     assert made._bytes_to_move() == 8 * 64 * regions
     made._is_away = True  # then the host cannot tell
     assert made._bytes_to_move() == 8 * 64 * 3
+
+
+class Moving(CpuDevice):
+    """A device that writes down what is moved, and of that how many bytes."""
+
+    def __init__(self) -> None:
+        super().__init__(1)
+        self.told: list[tuple[Any, ...]] = []
+        for verb in ("pull", "push", "fetch", "pull_all", "push_all", "clear"):
+            setattr(self, verb, lambda *given, verb=verb: self.told.append((verb, *given)))
+
+    def since(self) -> list[tuple[Any, ...]]:
+        """Return what was moved since the last call."""
+        told, self.told = self.told, []
+        return told
+
+
+def tables_of(store: Store) -> tuple[Buffer, ...]:
+    return store.owner, store.chain, store.used, store.remote
+
+
+def test_no_more_moves_than_a_pass_needs() -> None:
+    device = Moving()
+    source = "@t = λ{0: 1; λ&n. #N{@t(n - 1), @t(n - 1)}}\n@main = @t(9)"
+    machine = hv.Machine(blocks=3, threads_per_block=1, region_size=32, fuel=2)
+    made = Execution(quiet_request(source, machine=machine, device=device, record="counts"))._machine
+    assert isinstance(made, Frontier)
+    store, space = made.store, made._space
+    here, there = (Way(made._pace._ways[0].function, name, is_away=name == "there") for name in ("here", "there"))
+    held, n_fed, place = space._held, 0, there
+    made._pace = SimpleNamespace(way=lambda *_, **__: place, learn=lambda *_: None)  # pyright: ignore[reportAttributeAccessIssue]
+    made._moves = True
+    device.since()
+
+    for number in range(20):
+        width, tables = made.width, 4 * store.regions.in_use
+        record, stop = made.run_pass()
+        assert stop is None
+        now = 4 * store.regions.in_use
+        held = space._held  # what grows is another buffer
+        order = ("push_all", *((held[name], len(held[name])) for name in ("params", "sizes", "summary")))
+        outcome = ("pull_all", *((held[name], len(held[name])) for name in ("summary", "totals")))
+        moved = [call for call in device.since() if call not in (order, outcome)]
+        expected: list[tuple[Any, ...]] = [("clear", store.remote, tables)] if number else []
+        if record.given[3 * (number == 0) :] or now != tables:
+            expected.append(("push_all", (store.owner, now), (store.chain, now)))
+            n_fed += 1
+        events = (held["events"], EVENT.itemsize * width)
+        assert moved == [*expected, ("pull_all", events, (store.used, now), (store.remote, now))]
+        assert made._is_away
+    assert n_fed > 3
+
+    tasks = made.live_tasks()
+    records, free = made._sum[14], made._sum[15]
+    assert len(tasks) == records - free > 0
+    assert device.since() == [
+        ("pull", held["stack"], 4 * free),
+        ("pull", held["records"], abi.RECORD.itemsize * records),
+    ]
+    made.fault(7)
+    assert device.since() == [("pull_all", (held["records"], abi.RECORD.itemsize, 7 * abi.RECORD.itemsize))]
+    made.inject([3, 4])
+    assert device.since() == [("push", held["inject"], 12)]
+    place = here
+    made.run_pass()
+    assert not made._is_away
+    home = [("fetch", *held.values()), ("fetch", store.heap, store.visited, *tables_of(store))]
+    assert device.since()[:2] == home
