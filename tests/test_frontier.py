@@ -481,6 +481,11 @@ def test_no_more_moves_than_a_pass_needs() -> None:
         assert made._is_away
     assert n_fed > 3
 
+    made.feed = lambda _: None
+    width = made.width
+    made.run_pass()
+    assert ("pull", space._held["events"], EVENT.itemsize * width) in device.since()
+    made.feed, held = None, space._held
     tasks = made.live_tasks()
     records, free = made._sum[14], made._sum[15]
     assert len(tasks) == records - free > 0
@@ -497,3 +502,32 @@ def test_no_more_moves_than_a_pass_needs() -> None:
     assert not made._is_away
     home = [("fetch", *held.values()), ("fetch", store.heap, store.visited, *tables_of(store))]
     assert device.since()[:2] == home
+
+
+@pytest.mark.parametrize("blocks", [2, 4])
+def test_a_cycle_is_broken_behind_a_task_that_waits_for_its_fork(blocks: int) -> None:
+    source = """
+    @two = λ&f. λx. f(f(x))
+    @slow = λ{0: 0; λ&n. @slow(n - 1)}
+    @main = @slow(30) + (1 + @two(@two, λk. k + 1, 0))
+    """
+    alone = hv.run(source, machine=hv.Machine(blocks=1, threads_per_block=1), device="cpu")
+    machine = hv.Machine(blocks=blocks, threads_per_block=1, region_size=64, fuel=1)
+
+    run = hv.run(source, machine=machine, device="cpu", max_passes=900)
+
+    assert (run.status, run.text) == ("done", alone.text)
+
+
+def test_a_fork_that_waits_for_itself_stalls_both() -> None:
+    heap = hv.HeapBuilder(32)
+    for loc, value in ((4, 1), (6, 1), (7, 1), (8, 1), (10, 1), (21, 3)):
+        heap.put(loc, Tag.NUM, 0, value)
+    for loc, node in ((0, 1), (1, 3), (2, 9), (3, 5), (5, 7)):  # ((1 + 1) + 1 + 1) + (cyclic + 1)
+        heap.put(loc, Tag.OP2, 0, node)
+    heap.put(9, Tag.DP0, 5, 16).put(16, Tag.APP, 0, 20).put(20, Tag.DP1, 5, 16)
+    machine = hv.Machine(blocks=2, threads_per_block=1, region_size=32, fuel=1)
+
+    run = hv.run_heap(heap.heap(), machine=machine, device="cpu", max_passes=60)
+
+    assert (run.status, run.message.partition(":")[0]) == ("stalled", "2 tasks wait for each other")
