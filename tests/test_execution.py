@@ -15,7 +15,7 @@ from hvm4viz.device.cpu import CpuDevice
 from hvm4viz.errors import DeviceFailed
 from hvm4viz.kernel_text import abi
 from hvm4viz.quiet import quiet_request
-from hvm4viz.stops import Fault
+from hvm4viz.stops import Fault, Stop
 from hvm4viz.term import Tag, pack
 
 ENDLESS = "@f = λ&n. @f(n + 1)\n@main = @f(0)"
@@ -245,3 +245,34 @@ def test_the_rule_that_had_no_room_is_named(hand: int | str, frame: int, is_valu
         hand = pack(Tag.ALO, tags.index(Tag.LAM if hand == "a lambda" else Tag.APP), 0)
 
     assert made._starved_rule(Fault(0, 0, 0, hand, frame, is_value)) == says
+
+
+def test_memory_is_given_back_unless_anything_may_have_been_written_there() -> None:
+    class Keeping(CpuDevice):
+        kept = 0
+
+        def keep(self, buffer: Buffer, nbytes: int) -> None:
+            del buffer, nbytes
+            self.kept += 1
+
+    for status, kept in (("done", 1), ("error", 1), ("failed", 0)):
+        device = Keeping(1)
+        made = execution.Execution(quiet_request("@main = 1", device=device))
+        made.advance()
+        assert made.finish(Stop(status, "mine")).status == status
+        assert device.kept == kept
+
+
+def test_a_result_is_told_once_its_pass_is_in_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "run.hvt"
+    source = "@main = &A{1 + 1, &B{2, 3 + 4}}"
+    options: Any = {"mode": "collapse", "save": path, "device": "cpu", "record": "events"}
+    made = execution.Execution(quiet_request(source, machine=hv.Machine(fuel=1), **options))
+    enumeration, told = made.enumeration, []
+    assert enumeration is not None
+    while (stop := made.advance(lambda: bool(enumeration.found))) is None:
+        for term in made.new_results():
+            told.append(term.text)
+            assert hv.open_trace(path).n_passes == made.store.passes
+    assert made.finish(stop).lines == ["2", "2", "7"]
+    assert told

@@ -531,3 +531,22 @@ def test_a_fork_that_waits_for_itself_stalls_both() -> None:
     run = hv.run_heap(heap.heap(), machine=machine, device="cpu", max_passes=60)
 
     assert (run.status, run.message.partition(":")[0]) == ("stalled", "2 tasks wait for each other")
+
+
+@pytest.mark.parametrize("away", [False, True])
+@pytest.mark.parametrize("follows", [False, True])
+@pytest.mark.parametrize("fed", [False, True])
+def test_a_pass_is_waited_for_unless_its_join_follows_on_the_device(away: bool, follows: bool, fed: bool) -> None:  # noqa: FBT001
+    made = frontier(hv.Machine(blocks=2))
+    real, waited = made._pace._ways[0].function, []
+
+    def function(count: int, *buffers: Buffer) -> Any:
+        handle = real(count, *buffers)
+        return SimpleNamespace(wait=lambda: waited.append(handle.wait()))
+
+    made._pace = SimpleNamespace(way=lambda *_, **__: Way(function, "there", is_away=away), learn=lambda *_: None)  # pyright: ignore[reportAttributeAccessIssue]
+    made._goes_on, made.feed = follows, (lambda _: None) if fed else None
+
+    made.run_pass()
+
+    assert len(waited) == (not (away and follows and not fed))
