@@ -55,18 +55,17 @@ class Workspace:
         }.items():
             self._held[name] = store.device.buffer(size)
         view(self._held["params"], abi.PARAMS)["slack"] = SLACK
-        self._room = [0, 0, 0]
         least = max(64, threads)
         self.grow(least, least + SLACK * threads, least)
 
     def grow(self, frontier: int, lists: int, records: int) -> None:
         """Make the buffers hold so many entries, items and records; what they hold stays."""
-        wanted = (frontier, lists, records)
-        for kind, names in enumerate(_GROWING):
-            if wanted[kind] > self._room[kind]:
-                self._room[kind] = max(wanted[kind], 2 * self._room[kind])
+        sizes = view(self._held["sizes"], np.uint32).data
+        for kind, (wanted, names) in enumerate(zip((frontier, lists, records), _GROWING, strict=True)):
+            if wanted > sizes[kind]:
+                sizes[kind] = room = max(wanted, 2 * sizes[kind])
                 for name, itemsize in names.items():
-                    self._resize(name, itemsize * self._room[kind])
+                    self._resize(name, itemsize * room)
         self._look()
 
     def make_room(self, cells: int) -> None:
@@ -142,8 +141,6 @@ class Workspace:
         self.params = view(held["params"], np.uint32).data
         self.summary = view(held["summary"], np.uint32).data
         self.sizes = view(held["sizes"], np.uint32).data
-        for at, room in enumerate(self._room):
-            self.sizes[at] = room
         self.states: NDArray[np.void] = view(held["states"], abi.THREAD_STATE)
         self.events: NDArray[np.void] = view(held["events"], EVENT)
         self.records: NDArray[np.void] = view(held["records"], abi.RECORD)

@@ -91,6 +91,7 @@ GOOD: dict[str, tuple[HeapBuilder, hv.Machine, list[int]]] = {
         [0, 4, 5, 6, 7],
     ),
     "a definition": (laid(c0=pack(Tag.REF, 0)), FOUR, [0]),
+    "a call of a primitive": (laid(c0=pack(Tag.PRI, 0, 4), c4=num(1)), FOUR, [0, 4]),
     "a closure without variables": (laid(c0=pack(Tag.ALO, int(BOOK.roots[0]))), FOUR, [0]),
     "cells that nothing points to": (laid(c0=num(1), c20=0xFF << 56), FOUR, [0, 20]),
 }  # fmt: skip
@@ -145,6 +146,10 @@ BAD: dict[str, tuple[HeapBuilder, str]] = {
     "a body that is a substitution": (
         laid(c0=pack(Tag.LAM, 0, 8), c8=num(1) | SUB_BIT),
         "body of the lambda at cell 8",
+    ),
+    "a short environment": (
+        laid(c0=pack(Tag.ALO, inner(Tag.C00 + 4), 8), c8=num(1)),
+        "cell 0 is a closure with 3 variables, its environment is shorter",
     ),
     "a binder on a field": (
         laid(c0=pack(Tag.C00 + 2, 1, 4), c4=pack(Tag.VAR, 0, 5), c5=num(1)),

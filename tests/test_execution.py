@@ -5,6 +5,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 import hvm4viz as hv
@@ -12,8 +13,10 @@ from hvm4viz import execution
 from hvm4viz.device.base import Buffer, Kernel
 from hvm4viz.device.cpu import CpuDevice
 from hvm4viz.errors import DeviceFailed
+from hvm4viz.kernel_text import abi
 from hvm4viz.quiet import quiet_request
-from hvm4viz.term import Tag
+from hvm4viz.stops import Fault, Stop
+from hvm4viz.term import Tag, pack
 
 ENDLESS = "@f = λ&n. @f(n + 1)\n@main = @f(0)"
 
@@ -197,9 +200,10 @@ def test_a_primitive_where_none_can_be_called_is_named(main: str) -> None:
 
 
 def test_a_cell_that_is_no_primitive_has_no_name() -> None:
-    made = execution.Execution(quiet_request("@main = #P{%log(1), 2}", device="cpu"))
+    hv.primitive("other", arity=1)(lambda term: term)
+    made = execution.Execution(quiet_request("@main = #P{%log(1), %other(2), %gnf(3), %nf(4)}", device="cpu"))
     names = [made._primitive(place) for place in range(-1, made._book.words.size + 2)]
-    assert "log" in names
+    assert {"log", "other", "gnf", "nf"} <= set(names)
     assert (names[0], names[1], names[-1], names[-2]) == ("?", "?", "?", "?")
 
 
@@ -218,3 +222,57 @@ def test_an_error_in_a_heap_without_a_program_has_no_place_in_a_source() -> None
     assert run.status == "error"
     assert " in @" not in run.message
     assert run.message.endswith("and so is a case with fields, #A: λx. b); pass 0, cell 0")
+
+
+@pytest.mark.parametrize(
+    ("hand", "frame", "is_value", "says"),
+    [
+        (pack(Tag.LAM, 0, 5), abi.F_DP0, True, " on the rule DUP-LAM"),
+        (pack(Tag.LAM, 0, 5), abi.F_DP0, False, ""),  # it was about to be entered
+        (pack(Tag.LAM, 0, 5), abi.F_APP, True, ""),  # that takes no cells
+        (pack(Tag.SUP, 1, 5), abi.F_APP, True, " on the rule APP-SUP"),
+        (pack(Tag.SUP, 1, 5), abi.F_OPL, True, " on the rule OP2-SUP"),
+        (pack(Tag.C00, 1, 5), abi.F_DP1, True, " on the rule DUP-NOD"),
+        (pack(Tag.C16, 1, 5), abi.F_DP1, True, " on the rule DUP-NOD"),
+        ("a lambda", abi.F_DP0, True, " on the rule DUP-LAM"),
+        ("an application", abi.F_DP0, True, " on the rule DUP-STK"),
+    ],
+)
+def test_the_rule_that_had_no_room_is_named(hand: int | str, frame: int, is_value: bool, says: str) -> None:  # noqa: FBT001
+    made = execution.Execution(quiet_request("@main = ! &x = λy. #P{y, 2}; x", device="cpu"))
+    tags = (made._book.code >> np.uint64(56) & np.uint64(0x7F)).tolist()
+    if isinstance(hand, str):  # a closure of it
+        hand = pack(Tag.ALO, tags.index(Tag.LAM if hand == "a lambda" else Tag.APP), 0)
+
+    assert made._starved_rule(Fault(0, 0, 0, hand, frame, is_value)) == says
+
+
+def test_memory_is_given_back_unless_anything_may_have_been_written_there() -> None:
+    class Keeping(CpuDevice):
+        kept = 0
+
+        def keep(self, buffer: Buffer, nbytes: int) -> None:
+            del buffer, nbytes
+            self.kept += 1
+
+    for status, kept in (("done", 1), ("error", 1), ("failed", 0)):
+        device = Keeping(1)
+        made = execution.Execution(quiet_request("@main = 1", device=device))
+        made.advance()
+        assert made.finish(Stop(status, "mine")).status == status
+        assert device.kept == kept
+
+
+def test_a_result_is_told_once_its_pass_is_in_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "run.hvt"
+    source = "@main = &A{1 + 1, &B{2, 3 + 4}}"
+    options: Any = {"mode": "collapse", "save": path, "device": "cpu", "record": "events"}
+    made = execution.Execution(quiet_request(source, machine=hv.Machine(fuel=1), **options))
+    enumeration, told = made.enumeration, []
+    assert enumeration is not None
+    while (stop := made.advance(lambda: bool(enumeration.found))) is None:
+        for term in made.new_results():
+            told.append(term.text)
+            assert hv.open_trace(path).n_passes == made.store.passes
+    assert made.finish(stop).lines == ["2", "2", "7"]
+    assert told

@@ -1,26 +1,31 @@
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any, Literal
 
 import numpy as np
 import pytest
 
 import hvm4viz as hv
-from hvm4viz.device.base import view
+from hvm4viz.device.base import Buffer, view
 from hvm4viz.device.cpu import CpuDevice
-from hvm4viz.errors import KernelFault
+from hvm4viz.device.way import Way
+from hvm4viz.errors import DeviceFailed, KernelFault
+from hvm4viz.events import EVENT, ORIGINS, OUTCOMES
 from hvm4viz.execution import Execution
 from hvm4viz.frontier import Frontier, protocol
 from hvm4viz.fuel import FUEL_MIN, PASS_INTERACTIONS, auto_fuel
 from hvm4viz.heap import Heap
 from hvm4viz.kernel_text import abi
 from hvm4viz.quiet import quiet_request
+from hvm4viz.store import Store
+from hvm4viz.term import Tag, pack
 
 SHARED = """
 @range = λ{0: []; λ&n. n <> @range(n - 1)}
 @sum = λ{[]: 0; <>: λh.λt. h + @sum(t)}
 @map = λ{[]: λf. []; <>: λh.λt.λ&f. f(h) <> @map(t, f)}
-@main = ! &xs = @map(@range(40), λx. x * 2); #T{@sum(xs), @sum(xs), @map(xs, λx. x + 1), xs}
+@main = ! &xs = @map(@range(20), λx. x * 2); #T{@sum(xs), @sum(xs), @map(xs, λx. x + 1), xs}
 """
 GRID = [
     {"blocks": 1, "threads_per_block": 1},
@@ -125,8 +130,6 @@ def test_structs_are_laid_out_as_the_kernel_has_them() -> None:
 
 def test_cyclic_term_that_nothing_can_break_is_stalled() -> None:
     builder = hv.HeapBuilder(16)
-    from hvm4viz.term import Tag
-
     builder.put(0, Tag.DP0, 5, 1).put(1, Tag.APP, 0, 5)  # slot 1 holds an application of its own other end
     builder.put(5, Tag.DP1, 5, 1).put(6, Tag.NUM, 0, 3)
 
@@ -183,6 +186,7 @@ def test_many_threads_are_set_up_at_once() -> None:
     [
         ({"fork": "off"}, 0),
         ({}, abi.PARAM_FORK),
+        ({"blocks": 2, "threads_per_block": 1}, abi.PARAM_FORK),
         ({"blocks": 1, "threads_per_block": 1}, 0),  # nobody to fork to
         ({"fork": "off", "visibility": "live"}, abi.PARAM_LIVE),
         ({"fork": "off", "dup": "claim"}, abi.PARAM_CLAIM),
@@ -340,3 +344,209 @@ def test_a_search_with_too_little_room_gets_more(monkeypatch: pytest.MonkeyPatch
                 patch.setattr("hvm4viz.settling._WORK", work)
                 patch.setattr("hvm4viz.settling._FOUND", found)
                 assert hv.run(source, machine=machine, device="cpu").trace.digest() == expected.trace.digest()
+
+
+@pytest.mark.parametrize(
+    ("count", "done", "lost"),
+    [
+        ([0, 1, 2, 9], [0, 1, 2, 1], 0),
+        ([0, 1, 2, 9], [5, 0, 2, 9], 1),  # what a thread without entries leaves says nothing
+        ([0, 1, 2, 9], [0, 0, 3, 10], 3),
+        ([1, 1], [2, 0], 2),
+    ],
+)
+def test_threads_that_had_entries_and_did_not_run_are_counted(count: list[int], done: list[int], lost: int) -> None:
+    made = frontier(hv.Machine(blocks=4))
+    given = np.array(count, np.uint32), np.array(done, np.uint32)
+    if not lost:
+        made._check_ran(*given)
+        return
+    who = "1 thread that had" if lost == 1 else f"{lost} threads that had"
+    with pytest.raises(DeviceFailed, match=f"did not run pass 0 to its end: {who} entries left no word of having run"):
+        made._check_ran(*given)
+
+
+@pytest.mark.parametrize(("dup", "parked"), [("owner", 2), ("claim", 3)])
+def test_a_woken_task_is_the_whole_next_frontier(dup: Any, parked: int) -> None:
+    made = frontier(hv.Machine(blocks=3, threads_per_block=2, dup=dup))
+    made._sum[2] = 3
+    states = made._state_view
+    states["first"] = states["out"] = 7
+
+    made._wake(12, 5)
+
+    assert (made.width, made.parked) == (1, parked)  # under claims the join counts who goes on
+    assert int(made._space.frontiers[made._turn][0]) == ORIGINS.index("wake") << 60 | 5 << 32 | 12
+    assert states["count"].tolist() == [0, 0, 0, 0, 0, 1]
+    assert states["first"].tolist() == states["out"].tolist() == [7, 7, 7, 7, 7, 0]
+    assert int(states["out_max"][5]) == 17
+
+
+@pytest.mark.parametrize(
+    ("settings", "waits"),
+    [
+        ({"blocks": 1, "threads_per_block": 1}, "contended"),
+        ({"dup": "atomic"}, "parked"),
+        ({"owner_unit": "block"}, "parked"),
+        ({}, None),
+    ],
+)
+def test_a_pass_is_stuck_where_all_its_tasks_poll_and_none_of_them_did_anything(
+    settings: dict[str, Any], waits: str | None
+) -> None:
+    made = frontier(hv.Machine(**settings))
+    for outcome in ("contended", "parked", "done"):
+        for others in (["contended"], ["parked"], []):
+            events = np.zeros(1 + len(others), EVENT)
+            events["outcome"] = [OUTCOMES.index(name) for name in (outcome, *others)]
+            for interactions in (0, 1):
+                record: Any = SimpleNamespace(events=events, interactions=interactions)
+                expected = not interactions and {outcome, *others} == {waits}
+                assert made.is_stuck(record) is expected
+
+
+def test_cells_may_be_late_once_a_task_has_ended_at_an_open_variable() -> None:
+    made = frontier(hv.Machine(blocks=2), np.array([pack(Tag.NUM, 0, 3)], np.uint64))
+    assert not made.may_be_late()
+    made._opens = 1
+    assert made.may_be_late()
+    assert not made.wake_late()  # nothing was filled
+    assert made.may_be_late()
+    made._fills = 1
+    assert not made.wake_late()  # none of those below the root
+    assert not made.may_be_late()
+
+
+@pytest.mark.parametrize(
+    ("used", "regions"), [([0, 0, 0], 0), ([1, 0, 0], 1), ([0, 5, 9], 2), ([64, 64, 64], 3)], ids=str
+)
+def test_what_would_move_are_regions_that_hold_anything(used: list[int], regions: int) -> None:
+    made = frontier(hv.Machine(blocks=3, region_size=64))
+    made.store.used_view[:3] = used
+    made.store.used_view[3] = 9  # of no region in use
+    assert made._bytes_to_move() == 8 * 64 * regions
+    made._is_away = True  # then the host cannot tell
+    assert made._bytes_to_move() == 8 * 64 * 3
+
+
+class Moving(CpuDevice):
+    """A device that writes down what is moved, and of that how many bytes."""
+
+    def __init__(self) -> None:
+        super().__init__(1)
+        self.told: list[tuple[Any, ...]] = []
+        for verb in ("pull", "push", "fetch", "pull_all", "push_all", "clear"):
+            setattr(self, verb, lambda *given, verb=verb: self.told.append((verb, *given)))
+
+    def since(self) -> list[tuple[Any, ...]]:
+        """Return what was moved since the last call."""
+        told, self.told = self.told, []
+        return told
+
+
+def tables_of(store: Store) -> tuple[Buffer, ...]:
+    return store.owner, store.chain, store.used, store.remote
+
+
+def test_no_more_moves_than_a_pass_needs() -> None:
+    device = Moving()
+    source = "@t = λ{0: 1; λ&n. #N{@t(n - 1), @t(n - 1)}}\n@main = @t(9)"
+    machine = hv.Machine(blocks=3, threads_per_block=1, region_size=32, fuel=2)
+    made = Execution(quiet_request(source, machine=machine, device=device, record="counts"))._machine
+    assert isinstance(made, Frontier)
+    store, space = made.store, made._space
+    here, there = (Way(made._pace._ways[0].function, name, is_away=name == "there") for name in ("here", "there"))
+    held, n_fed, place = space._held, 0, there
+    made._pace = SimpleNamespace(way=lambda *_, **__: place, learn=lambda *_: None)  # pyright: ignore[reportAttributeAccessIssue]
+    made._moves = True
+    device.since()
+
+    for number in range(20):
+        width, tables = made.width, 4 * store.regions.in_use
+        record, stop = made.run_pass()
+        assert stop is None
+        now = 4 * store.regions.in_use
+        held = space._held  # what grows is another buffer
+        order = ("push_all", *((held[name], len(held[name])) for name in ("params", "sizes", "summary")))
+        outcome = ("pull_all", *((held[name], len(held[name])) for name in ("summary", "totals")))
+        calls = device.since()
+        assert calls.count(order) == calls.count(outcome) >= 1  # once for each join, the pass is told along with it
+        moved = [call for call in calls if call not in (order, outcome)]
+        expected: list[tuple[Any, ...]] = [("clear", store.remote, tables)] if number else []
+        if record.given[3 * (number == 0) :] or now != tables:
+            expected.append(("push_all", (store.owner, now), (store.chain, now)))
+            n_fed += 1
+        events = (held["events"], EVENT.itemsize * width)
+        assert moved == [*expected, ("pull_all", events, (store.used, now), (store.remote, now))]
+        assert made._is_away
+    assert n_fed > 3
+
+    made.feed = lambda _: None
+    width = made.width
+    made.run_pass()
+    assert ("pull", space._held["events"], EVENT.itemsize * width) in device.since()
+    made.feed, held = None, space._held
+    tasks = made.live_tasks()
+    records, free = made._sum[14], made._sum[15]
+    assert len(tasks) == records - free > 0
+    assert device.since() == [
+        ("pull", held["stack"], 4 * free),
+        ("pull", held["records"], abi.RECORD.itemsize * records),
+    ]
+    made.fault(7)
+    assert device.since() == [("pull_all", (held["records"], abi.RECORD.itemsize, 7 * abi.RECORD.itemsize))]
+    made.inject([3, 4])
+    assert device.since() == [("push", held["inject"], 12)]
+    place = here
+    made.run_pass()
+    assert not made._is_away
+    home = [("fetch", *held.values()), ("fetch", store.heap, store.visited, *tables_of(store))]
+    assert device.since()[:2] == home
+
+
+@pytest.mark.parametrize("blocks", [2, 4])
+def test_a_cycle_is_broken_behind_a_task_that_waits_for_its_fork(blocks: int) -> None:
+    source = """
+    @two = λ&f. λx. f(f(x))
+    @slow = λ{0: 0; λ&n. @slow(n - 1)}
+    @main = @slow(30) + (1 + @two(@two, λk. k + 1, 0))
+    """
+    alone = hv.run(source, machine=hv.Machine(blocks=1, threads_per_block=1), device="cpu")
+    machine = hv.Machine(blocks=blocks, threads_per_block=1, region_size=64, fuel=1)
+
+    run = hv.run(source, machine=machine, device="cpu", max_passes=900)
+
+    assert (run.status, run.text) == ("done", alone.text)
+
+
+def test_a_fork_that_waits_for_itself_stalls_both() -> None:
+    heap = hv.HeapBuilder(32)
+    for loc, value in ((4, 1), (6, 1), (7, 1), (8, 1), (10, 1), (21, 3)):
+        heap.put(loc, Tag.NUM, 0, value)
+    for loc, node in ((0, 1), (1, 3), (2, 9), (3, 5), (5, 7)):  # ((1 + 1) + 1 + 1) + (cyclic + 1)
+        heap.put(loc, Tag.OP2, 0, node)
+    heap.put(9, Tag.DP0, 5, 16).put(16, Tag.APP, 0, 20).put(20, Tag.DP1, 5, 16)
+    machine = hv.Machine(blocks=2, threads_per_block=1, region_size=32, fuel=1)
+
+    run = hv.run_heap(heap.heap(), machine=machine, device="cpu", max_passes=60)
+
+    assert (run.status, run.message.partition(":")[0]) == ("stalled", "2 tasks wait for each other")
+
+
+@pytest.mark.parametrize("away", [False, True])
+@pytest.mark.parametrize("follows", [False, True])
+@pytest.mark.parametrize("fed", [False, True])
+def test_a_pass_is_waited_for_unless_its_join_follows_on_the_device(away: bool, follows: bool, fed: bool) -> None:  # noqa: FBT001
+    made = frontier(hv.Machine(blocks=2))
+    real, waited = made._pace._ways[0].function, []
+
+    def function(count: int, *buffers: Buffer) -> Any:
+        handle = real(count, *buffers)
+        return SimpleNamespace(wait=lambda: waited.append(handle.wait()))
+
+    made._pace = SimpleNamespace(way=lambda *_, **__: Way(function, "there", is_away=away), learn=lambda *_: None)  # pyright: ignore[reportAttributeAccessIssue]
+    made._goes_on, made.feed = follows, (lambda _: None) if fed else None
+
+    made.run_pass()
+
+    assert len(waited) == (not (away and follows and not fed))

@@ -6,6 +6,9 @@ import pytest
 
 import hvm4viz
 from hvm4viz.device.cpu import CpuDevice
+from hvm4viz.execution import Execution
+from hvm4viz.frontier import Frontier
+from hvm4viz.quiet import quiet_request
 from hvm4viz.settings import Machine, Shard
 from tests.case_files import Case, cases, programs
 from tests.differential.machines import name_of, protocols
@@ -33,3 +36,20 @@ def test_the_grid_joins_as_one_thread_does(case: Case, machine: Machine, monkeyp
         seen.append((run.text, run.trace.digest(), run.heap.digest(), run.stats.interactions))
 
     assert seen[0] == seen[1]
+
+
+def test_calls_are_laid_out_anew_for_other_buffers_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(CpuDevice, "joins_on_grid", True, raising=False)
+    laid_out: list[int] = []
+    real = CpuDevice.batch
+    monkeypatch.setattr(CpuDevice, "batch", lambda device, calls: laid_out.append(len(calls)) or real(device, calls))
+    made = Execution(quiet_request("@main = [1 + 2, 3 + 4]", machine=Machine(blocks=7, fuel=1), device="cpu"))._machine
+    assert isinstance(made, Frontier)
+    for _ in range(6):
+        made.run_pass()
+    assert len(laid_out) == 2  # one for each turn
+    made._space.move()
+    made._look()
+    for _ in range(4):
+        made.run_pass()
+    assert len(laid_out) == 4

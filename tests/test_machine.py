@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -149,3 +150,36 @@ def test_a_run_in_another_thread_leaves_signals_alone() -> None:
     thread.start()
     thread.join()
     assert set(seen) == {before, "3"}
+
+
+def test_time_is_up_when_the_clock_says_so_and_not_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 7.0
+    monkeypatch.setattr("hvm4viz.machine.time", SimpleNamespace(monotonic=lambda: now))
+    engine = Counting()
+
+    def later(_: object) -> None:
+        nonlocal now
+        now += 0.25
+
+    stop = loop(engine, timeout=1.0, on_pass=later).run()
+    assert (stop, engine.passes) == (Stop("timeout", "stopped after 1 s; raise timeout to go on"), 4)
+    assert loop(engine, timeout=0.0).run() == Stop("timeout", "stopped after 0 s; raise timeout to go on")
+
+
+class Ending(Counting):
+    """An engine whose third pass ends the run."""
+
+    def step(self) -> tuple[Any, Stop | None]:
+        record, _ = super().step()
+        return record, Stop("error", "mine", 5) if self.passes == 3 else None
+
+
+def test_all_are_told_of_the_pass_that_ends_the_run_and_nobody_is_asked() -> None:
+    told: list[Any] = []
+    observers: list[Any] = [SimpleNamespace(on_pass=lambda p, n=n: told.append((n, p))) for n in "ab"]
+    asked: list[Any] = []
+    made = Loop(Ending(), observers, max_passes=9, timeout=None, on_pass=asked.append)
+
+    assert made.run() == Stop("error", "mine", 5)
+    assert told == [("a", 1), ("b", 1), ("a", 2), ("b", 2), ("a", 3), ("b", 3)]
+    assert asked == [1, 2]

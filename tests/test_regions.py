@@ -298,11 +298,21 @@ def test_feeding_many_blocks_is_no_loop_over_them() -> None:
         lines += 1
         return count
 
+    before = sys.gettrace()  # coverage's
     sys.settrace(count)
     try:
         given, full = table.feed(states)
     finally:
-        sys.settrace(None)
+        sys.settrace(before)
 
     assert (len(given), full) == (blocks, "")
     assert lines < 500
+
+
+def test_grants_stop_doubling_at_a_million() -> None:
+    machine = Machine(blocks=1, threads_per_block=1, region_size=64)
+    table = regions(machine, limit=10, in_use=1)
+    table._grant[:] = (1 << 20) - 1
+    for _ in range(2):
+        table.feed(hungry(machine, {0: (4, 4)}))
+        assert table._grant.tolist() == [1 << 20]

@@ -20,7 +20,8 @@ MACHINES = [hv.Machine(blocks=1), hv.Machine(blocks=5, threads_per_block=4), hv.
 
 
 def space(machine: hv.Machine, **options: Any) -> Workspace:
-    return Execution(quiet_request("@main = 1", machine=machine, device="cpu", **options))._machine._space  # pyright: ignore[reportAttributeAccessIssue]
+    request = quiet_request("@main = 1", machine=machine, **{"device": "cpu", **options})
+    return Execution(request)._machine._space  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def sizes(made: Workspace) -> dict[str, int]:
@@ -98,7 +99,8 @@ def test_arguments_are_the_buffers_of_now_and_frontiers_take_turns() -> None:
                 held["params"], store.heap, store.code, store.roots, store.owner, store.chain, store.used, store.remote
             )  # fmt: skip
             assert made.join_args[turn][2:4] == (mine, theirs)
-            assert made.join_args[turn][14] is held["inject"]
+            assert made.join_args[turn][14:] == (held["inject"], store.heap, *store.watch_buffers[:2])
+            assert made.step_args[turn][14:] == (store.visited, *store.watch_buffers)
             assert made.deal_args[turn] == (*made.join_args[turn], held["records"], held["dealt"], held["keys"])
             assert np.shares_memory(made.frontiers[turn], view(mine, np.uint8))
 
@@ -125,27 +127,60 @@ def test_moving_gives_fresh_buffers_that_hold_the_same() -> None:
     assert not any(made._held[name] is held[name] for name in held)
 
 
+class Telling(CpuDevice):
+    """A device that writes down what it is asked to move, to clear, and to take as in use."""
+
+    def __init__(self) -> None:
+        super().__init__(1)
+        self.told: list[tuple[Any, ...]] = []
+        for verb in ("pull", "push", "fetch", "pull_all", "push_all", "extent"):
+            setattr(self, verb, lambda *given, verb=verb: self.told.append((verb, *given)))
+
+
 def test_what_is_pulled_and_pushed_is_the_buffer_of_that_name() -> None:
-    told: list[tuple[Any, ...]] = []
+    made = space(hv.Machine(blocks=2, region_size=64), device=Telling())
+    held, store, told = made._held, made._store, made._store.device.told  # pyright: ignore[reportAttributeAccessIssue]
+    tables = 4 * store.regions.in_use
+    for ask, expected in (
+        (lambda: made.pull("events", 24), ("pull", held["events"], 24)),
+        (lambda: made.pull("records"), ("pull", held["records"], None)),
+        (lambda: made.pull_one("records", 40, 3), ("pull_all", (held["records"], 40, 120))),
+        (lambda: made.push("states"), ("push", held["states"], None)),
+        (lambda: made.push("inject", 8), ("push", held["inject"], 8)),
+        (made.fetch, ("fetch", *held.values())),
+        (
+            made.push_order,
+            ("push_all", *((held[name], len(held[name])) for name in ("params", "sizes", "summary"))),
+        ),
+        (made.pull_outcome, ("pull_all", *((held[name], len(held[name])) for name in ("summary", "totals")))),
+        (
+            lambda: made.pull_pass(3),
+            ("pull_all", (held["events"], 3 * EVENT.itemsize), (store.used, tables), (store.remote, tables)),
+        ),
+    ):
+        told.clear()
+        ask()
+        assert told == [expected]
+    assert len(made.events) * EVENT.itemsize == len(held["events"])
 
-    class Telling(CpuDevice):
-        def pull(self, buffer: Any, nbytes: int | None = None) -> None:
-            told.append(("pull", buffer, nbytes))
 
-        def push(self, buffer: Any, nbytes: int | None = None) -> None:
-            told.append(("push", buffer, nbytes))
+@pytest.mark.parametrize("record", ["off", "counts"])
+@pytest.mark.parametrize("turn", [0, 1])
+def test_what_is_about_to_move_is_no_more_than_means_anything(turn: int, record: str) -> None:
+    made = space(hv.Machine(blocks=2, region_size=64), device=Telling(), record=record)
+    told: list[Any] = made._store.device.told  # pyright: ignore[reportAttributeAccessIssue]
+    made.summary[14], made.summary[15] = 7, 5
+    names = {id(buffer): name for name, buffer in made._held.items()}
+    nothing = dict.fromkeys(("items", "events", "keys", "cursor", "dealt"), 0)
+    rules = {} if record == "counts" else {"rules": 0}
+    this, other = ("this", "next") if turn == 0 else ("next", "this")
 
-        def fetch(self, *buffers: Any) -> None:
-            told.append(("fetch", *buffers))
-
-    made = Execution(quiet_request("@main = 1", device=Telling(1)))._machine._space  # pyright: ignore[reportAttributeAccessIssue]
     told.clear()
-    made.pull("events", 24)
-    made.push("states")
-    made.fetch()
-    assert told == [
-        ("pull", made._held["events"], 24),
-        ("push", made._held["states"], None),
-        ("fetch", *made._held.values()),
-    ]
-    assert len(made.events) * EVENT.itemsize == len(made._held["events"])
+    made.leave(turn, 3)
+
+    assert {names[id(buffer)]: nbytes for _, buffer, nbytes in told} == {
+        this: 24, other: 0, "records": 7 * abi.RECORD.itemsize, "stack": 20, **nothing, **rules
+    }  # fmt: skip
+    told.clear()
+    made.arrive()
+    assert told == [("extent", buffer, len(buffer)) for buffer in made._held.values()]

@@ -19,6 +19,7 @@ import itertools
 import json
 import os
 import resource
+import signal
 import sys
 import time
 from collections import Counter
@@ -80,11 +81,11 @@ MODULES: Final[dict[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
             "hvm4viz/workspace.py",
         ),
         (
-            *_files("tests", "test_admit", "test_collapse", "test_execution", "test_frontier", "test_heap"),
-            *_files("tests", "test_joining", "test_machine", "test_primitives", "test_progress"),
+            *_files("tests", "test_admit", "test_batch", "test_collapse", "test_execution", "test_frontier"),
+            *_files("tests", "test_heap", "test_joining", "test_machine", "test_primitives", "test_progress"),
             *_files("tests", "test_regions", "test_resume", "test_run", "test_state", "test_stops", "test_store"),
             *_files("tests", "test_interrupt", "test_workspace"),
-            *_files("tests/device", "test_alone", "test_openings"),
+            *_files("tests/device", "test_alone", "test_cuda_memory", "test_openings"),
             "tests/golden/test_worked_examples.py",
         ),
     ),
@@ -190,6 +191,7 @@ def main() -> int:
         "--list", action="store_true", help="print the report of what is in the file of verdicts, no more"
     )
     given = parser.parse_args()
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's jobs in the background ignore it
     verdicts: Verdicts = {}
     if given.resume is not None and given.resume.exists():
         verdicts |= dict(json.loads(line) for line in given.resume.read_text(encoding="utf-8").splitlines())

@@ -127,6 +127,7 @@ class Runner:
         cov = coverage.Coverage(data_file=None, config_file=False, include=list(self.files))
         signal.signal(signal.SIGPROF, _too_slow)
         cov.start()
+        tracer = sys.gettrace()
         parent = os.getppid()
         while os.getppid() == parent and (first := os.read(queue, 4)):
             start = struct.unpack("=i", first)[0]
@@ -138,6 +139,8 @@ class Runner:
                     reason = self._time(name, seen)
                 if reason:
                     seen.left_out[name] = reason
+                if sys.gettrace() is not tracer:  # this test took it away
+                    sys.settrace(tracer)
         cov.stop()
         data = cov.get_data()
         for file in self.files:
@@ -365,6 +368,7 @@ def _inner(code: CodeType) -> Iterable[CodeType]:
 
 
 _PLAIN: Final = (int, float, str, bytes, tuple, list, dict, set, frozenset, range, re.Pattern, np.ndarray, np.dtype)
+_GONE: Final = object()
 
 
 def _run_again(code: CodeType, file: str) -> bool:
@@ -375,12 +379,16 @@ def _run_again(code: CodeType, file: str) -> bool:
         again = {key: value for key, value in vars(module).items() if key.startswith("__")}
         exec(code, again)
         package = [part for key, part in sys.modules.items() if key.split(".")[0] == name.split(".")[0]]
-        for key, new in again.items():
-            old = vars(module).get(key)
-            if key.startswith("__") or not isinstance(old, _PLAIN) or not isinstance(new, _PLAIN):
+        for key, old in list(vars(module).items()):
+            new = again.get(key, _GONE)
+            if key.startswith("__") or not isinstance(old, _PLAIN) or not (new is _GONE or isinstance(new, _PLAIN)):
                 continue
             for other in package:
-                if other is module or getattr(other, key, None) is old:
+                if other is not module and getattr(other, key, None) is not old:
+                    continue
+                if new is _GONE:
+                    delattr(other, key)
+                else:
                     setattr(other, key, new)
         return True
     return False

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import tomllib
+from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
@@ -66,3 +68,19 @@ def test_the_list_of_equivalent_mutants_names_mutants_and_says_why() -> None:
     for name, reason in run.equivalents().items():
         assert name in existing
         assert len(reason) > 10
+
+
+def test_branches_are_looked_for_in_the_same_files_with_the_same_tests() -> None:
+    from tests.mutation import run
+
+    tasks = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["poe"]["tasks"]
+    tests, report = (step["cmd"].split() for step in tasks["branches"]["sequence"])
+    tests = [ROOT / word for word in tests if word.startswith("tests/")]
+    patterns = report[-1].strip("'").split(",")
+    assert all(path.exists() for path in tests)
+    assert "--fail-under=100" in report
+    for module, (_, names) in run.MODULES.items():
+        for name in names:
+            assert any((ROOT / name).is_relative_to(path) for path in tests), name
+        for path in run.files(module):
+            assert any(fnmatch(path.relative_to(ROOT).as_posix(), pattern) for pattern in patterns), path
