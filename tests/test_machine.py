@@ -162,8 +162,8 @@ def test_time_is_up_when_the_clock_says_so_and_not_before(monkeypatch: pytest.Mo
         now += 0.25
 
     stop = loop(engine, timeout=1.0, on_pass=later).run()
-    assert (stop, engine.passes) == (Stop("timeout", "stopped after 1 s; raise timeout to go on"), 4)
-    assert loop(engine, timeout=0.0).run() == Stop("timeout", "stopped after 0 s; raise timeout to go on")
+    assert (stop, engine.passes) == (Stop("timeout", "stopped after 1 s; raise timeout to go on, unless the program never ends"), 4)
+    assert loop(engine, timeout=0.0).run() == Stop("timeout", "stopped after 0 s; raise timeout to go on, unless the program never ends")
 
 
 class Ending(Counting):
