@@ -17,6 +17,8 @@ from hvm4viz.quiet import quiet_request
 from hvm4viz.stops import Stop
 from hvm4viz.store import PASSES_MAX
 
+MORE = "raise timeout to go on, unless the program never ends"
+
 
 def test_an_interrupt_behind_the_last_look_is_not_lost() -> None:
     execution = Execution(quiet_request("@f = λ&n. @f(n + 1)\n@main = @f(0)", device="cpu", record="counts"))
@@ -93,7 +95,7 @@ def test_passes_end_where_stamps_hold_no_more() -> None:
 @pytest.mark.parametrize(("timeout", "says"), [(0.0, "0 s"), (0.05, "0.05 s"), (1e-9, "1e-09 s")])
 def test_time_ends_passes_and_says_how_much_there_was(timeout: float, says: str) -> None:
     stop = loop(Counting(), max_passes=PASSES_MAX, timeout=timeout).run()
-    assert stop == Stop("timeout", f"stopped after {says}; raise timeout to go on, unless the program never ends")
+    assert stop == Stop("timeout", f"stopped after {says}; {MORE}")
 
 
 @pytest.fixture
@@ -162,8 +164,8 @@ def test_time_is_up_when_the_clock_says_so_and_not_before(monkeypatch: pytest.Mo
         now += 0.25
 
     stop = loop(engine, timeout=1.0, on_pass=later).run()
-    assert (stop, engine.passes) == (Stop("timeout", "stopped after 1 s; raise timeout to go on, unless the program never ends"), 4)
-    assert loop(engine, timeout=0.0).run() == Stop("timeout", "stopped after 0 s; raise timeout to go on, unless the program never ends")
+    assert (stop, engine.passes) == (Stop("timeout", f"stopped after 1 s; {MORE}"), 4)
+    assert loop(engine, timeout=0.0).run() == Stop("timeout", f"stopped after 0 s; {MORE}")
 
 
 class Ending(Counting):
