@@ -10,6 +10,7 @@ FORKS = {
     "&Lλx{x; x}": "λa.!B&L=a;&L{B₀,B₁}",
     "&Lλx,y{x(y); y(x)}": "λa.!B&L=a;λc.!D&L=c;&L{B₀(D₀),D₁(B₁)}",
     "&L λ x y , { &₀: x(y) ; &₁: y(x) }": "λa.!B&L=a;λc.!D&L=c;&L{B₀(D₀),D₁(B₁)}",
+    "&Lλx, y{x(y); 1}": "λa.!B&L=a;λc.!D&L=c;&L{B₀(D₀),1}",
     "&Lλx{x x}": "λa.!B&L=a;&L{B₀,B₁}",
     "&Lλx{x₁; x₀}": "λa.!B&L=a;&L{B₁,B₀}",
     "&Lλx{1; 2}": "λa.!B&L=a;&L{1,2}",

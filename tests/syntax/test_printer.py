@@ -60,6 +60,7 @@ def test_binders_are_counted_in_letters(number: int, name: str) -> None:
         ([pack(Tag.APP, 0, 2), num(1), num(2)], "1(2)"),
         ([pack(Tag.DRY, 0, 2), pack(Tag.APP, 0, 4), num(2), num(3), num(4)], "3(4,2)"),
         ([pack(Tag.APP, 0, 2), pack(Tag.LAM, 0, 4), num(2), num(3)], "(λa.3)(2)"),
+        ([pack(Tag.APP, 0, 2), pack(Tag.LAM, 0, 4), num(2), num(3) | SUB_BIT], "(λa.3)(2)"),
         ([pack(Tag.APP, 0, 2), pack(Tag.RED, 0, 4), num(1), num(3), num(4)], "3 ~> 4(1)"),
         # what is called is the variable, not what stands in its binder's body
         (
