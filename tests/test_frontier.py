@@ -410,10 +410,10 @@ def test_cells_may_be_late_once_a_task_has_ended_at_an_open_variable() -> None:
     assert not made.may_be_late()
     made._opens = 1
     assert made.may_be_late()
-    assert not made.wake_late()  # nothing was filled
+    assert made.wake_late() is False  # nothing was filled
     assert made.may_be_late()
     made._fills = 1
-    assert not made.wake_late()  # none of those below the root
+    assert made.wake_late() is False  # none of those below the root
     assert not made.may_be_late()
 
 
