@@ -13,6 +13,8 @@ from hvm4viz import execution
 from hvm4viz.device.base import Buffer, Kernel
 from hvm4viz.device.cpu import CpuDevice
 from hvm4viz.errors import DeviceFailed
+from hvm4viz.evaluate import Evaluator
+from hvm4viz.frontier import Frontier
 from hvm4viz.kernel_text import abi
 from hvm4viz.quiet import quiet_request
 from hvm4viz.stops import Fault, Stop
@@ -276,3 +278,53 @@ def test_a_result_is_told_once_its_pass_is_in_the_file(tmp_path: Path) -> None:
             assert hv.open_trace(path).n_passes == made.store.passes
     assert made.finish(stop).lines == ["2", "2", "7"]
     assert told
+
+
+@pytest.mark.parametrize(("most", "says"), [(1, "1 pass,"), (2, "2 passes,")])
+@pytest.mark.parametrize("status", ["done", "failed"])
+def test_a_run_whose_device_is_lost_at_its_end_has_no_heap(
+    status: str, most: int, says: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine = hv.Machine(blocks=2, region_size=64, fuel=1)
+    made = execution.Execution(quiet_request(ENDLESS, machine=machine, device="cpu", max_passes=most))
+    made.advance()
+    monkeypatch.setattr(made.engine, "image", fail)
+
+    run = made.finish(Stop(status, "mine"))
+
+    assert run.status == "failed"
+    first = "mine" if status == "failed" else "the device was lost"
+    assert run.message.startswith(f"{first}; the device was lost after {says} and the heap with it")
+    assert (run.heap.words.size, run.heap.region_size, run.heap.threads_per_block) == (0, 64, machine.threads_per_block)
+    assert (run.results, run.stats.cells_used) == ([], 0)
+
+
+def fail(*_: object, **__: object) -> None:
+    raise DeviceFailed("the device was lost")
+
+
+def test_a_device_lost_before_a_run_goes_on_ends_it_as_failed(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = hv.run(ENDLESS, machine=hv.Machine(fuel=1), device="cpu", max_passes=3, record="full")
+    for engine in (Evaluator, Frontier):
+        monkeypatch.setattr(engine, "go_on", fail)
+
+    again = run.trace.resume(3, device="cpu")
+
+    assert (again.status, again.message) == ("failed", "the device was lost")
+    assert again.trace.n_passes == 3
+
+
+@pytest.mark.parametrize(("message", "whole"), [("mine", "mine; the disk is full"), ("", "the disk is full")])
+def test_what_a_recording_lost_stands_behind_how_the_run_ended(message: str, whole: str) -> None:
+    made = execution.Execution(quiet_request("@main = 1", device="cpu"))
+    made._recorder.failure = "the disk is full"  # pyright: ignore[reportAttributeAccessIssue]
+    assert made.finish(Stop("timeout", message)).message == whole
+
+
+def test_a_cycle_that_a_file_keeps_closed_is_said_to_be_so() -> None:
+    made = execution.Execution(quiet_request("@main = 1", device="cpu"))
+    assert made._message(Stop("stalled", "mine")) == "mine"
+    made.store.closed = frozenset({3})
+    assert made._message(Stop("done", "mine")) == "mine"
+    assert made._message(Stop("stalled", "mine")).startswith("mine; to evaluate it once more, ")
+    assert made._message(Stop("stalled", "mine")).endswith("resume(0)")

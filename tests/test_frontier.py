@@ -410,10 +410,10 @@ def test_cells_may_be_late_once_a_task_has_ended_at_an_open_variable() -> None:
     assert not made.may_be_late()
     made._opens = 1
     assert made.may_be_late()
-    assert not made.wake_late()  # nothing was filled
+    assert made.wake_late() is False  # nothing was filled
     assert made.may_be_late()
     made._fills = 1
-    assert not made.wake_late()  # none of those below the root
+    assert made.wake_late() is False  # none of those below the root
     assert not made.may_be_late()
 
 
@@ -550,3 +550,13 @@ def test_a_pass_is_waited_for_unless_its_join_follows_on_the_device(away: bool, 
     made.run_pass()
 
     assert len(waited) == (not (away and follows and not fed))
+
+
+def test_the_first_task_without_cells_is_named_if_there_is_one() -> None:
+    made = frontier(hv.Machine(blocks=4))
+    made._space.frontiers[0][:3] = [5 << 32 | 7, 6 << 32 | 8, 9]
+    made._event_view["outcome"][:4] = 0
+    assert made._starved(3, 0) == -1
+    made._event_view["outcome"][1:4] = OUTCOMES.index("starved")
+    assert made._starved(1, 0) == -1
+    assert made._starved(3, 0) == 8

@@ -81,12 +81,13 @@ MODULES: Final[dict[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
             "hvm4viz/workspace.py",
         ),
         (
-            *_files("tests", "test_admit", "test_batch", "test_collapse", "test_execution", "test_frontier"),
-            *_files("tests", "test_heap", "test_joining", "test_machine", "test_primitives", "test_progress"),
-            *_files("tests", "test_regions", "test_resume", "test_run", "test_state", "test_stops", "test_store"),
-            *_files("tests", "test_interrupt", "test_workspace"),
+            *_files("tests", "test_admit", "test_batch", "test_collapse", "test_estimate", "test_execution"),
+            *_files("tests", "test_frontier", "test_heap", "test_interrupt", "test_joining", "test_machine"),
+            *_files("tests", "test_primitives", "test_progress", "test_regions", "test_resume", "test_run"),
+            *_files("tests", "test_state", "test_stops", "test_store", "test_workspace"),
             *_files("tests/device", "test_alone", "test_cuda_memory", "test_openings"),
             "tests/golden/test_worked_examples.py",
+            "tests/schedules/test_small_models.py",
         ),
     ),
 }
